@@ -237,6 +237,12 @@ impl StoreLocation {
         Ok(self.with_models(Engine::builder())?.open(self.folder()?)?)
     }
 
+    /// An engine on the data folder that keeps so many unused workspaces open.
+    pub(crate) fn engine_for_server(&self, open_workspaces: usize) -> Result<Engine> {
+        let builder = Engine::builder().open_workspaces(open_workspaces);
+        Ok(self.with_models(builder)?.open(self.folder()?)?)
+    }
+
     /// The workspace, created if it does not exist, with the engine around it.
     pub(crate) fn workspace_or_new(&self) -> Result<Workspace> {
         let workspace = self.engine()?.workspace(&self.workspace)?;

@@ -11,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use crate::config::connections_max;
 use crate::router::Peer;
 use crate::server::{Connections, serve};
 use crate::state::SharedState;
@@ -87,7 +88,7 @@ impl Front {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (sender, accepted) = mpsc::channel(HANDED_OVER_MAX);
         let (stage, stages) = watch::channel(Stage::Serving);
-        let limit = connections.state.config.limits.connections;
+        let limit = connections_max(&connections.state.config.limits);
         let acceptor = Acceptor {
             connections,
             permits: Arc::new(Semaphore::new(limit)),

@@ -90,6 +90,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     pub(crate) in_flight: Gauge,
     waiting: Gauge,
+    workspaces_open: Gauge,
 }
 
 fn times() -> Histogram {
@@ -134,6 +135,7 @@ impl Metrics {
             connections: Gauge::default(),
             in_flight: Gauge::default(),
             waiting: Gauge::default(),
+            workspaces_open: Gauge::default(),
         };
         metrics.register_requests();
         metrics.register_assemblies();
@@ -174,6 +176,8 @@ impl Metrics {
             "Requests waiting in the queue",
             self.waiting.clone(),
         );
+        let open = self.workspaces_open.clone();
+        registry.register("workspaces_open", "Workspaces that are open", open);
         registry.register(
             "auth_denied",
             "Requests refused for authentication or permission",
@@ -306,6 +310,11 @@ impl Metrics {
     /// Records stored items.
     pub(crate) fn note_stored(&self, items: u64) {
         self.items_written.inc_by(items);
+    }
+
+    /// Sets the number of open workspaces.
+    pub(crate) fn note_open_workspaces(&self, open: usize) {
+        self.workspaces_open.set(i64::try_from(open).unwrap_or(i64::MAX));
     }
 
     /// All metrics in the OpenMetrics format.

@@ -206,6 +206,13 @@ impl From<Error> for ApiProblem {
             Error::Commit(CommitError::KeyUsed { .. }) => {
                 ApiProblem::new(Code::IdempotencyConflict, error.to_string())
             }
+            Error::Open(OpenError::TooManyFiles(too_many))
+            | Error::Commit(CommitError::TooManyFiles(too_many))
+            | Error::Read(ReadError::TooManyFiles(too_many))
+            | Error::Search { source: ReadError::TooManyFiles(too_many), .. } => {
+                tracing::error!(target: "haversack", error = %too_many, "refused");
+                ApiProblem::new(Code::Overloaded, too_many.to_string())
+            }
             Error::Commit(CommitError::ModelChanging { .. }) => {
                 ApiProblem::new(Code::ModelChanging, error.to_string())
             }

@@ -8,6 +8,7 @@ use haversack_provider::ModelSet;
 use haversack_serve::config::{COLLECTOR, LogFormat};
 use haversack_serve::sources::SourceWatchers;
 use haversack_serve::{Config, Server};
+use haversack_store::descriptors;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -29,7 +30,9 @@ pub(crate) fn run(location: &StoreLocation, args: &args::ServeArgs) -> Result<Ex
         models.check()?;
         location.use_models(models)?;
     }
-    let engine = location.engine()?;
+    // Each connection and open workspace takes some, and the usual limit is low.
+    descriptors::raise_limit();
+    let engine = location.engine_for_server(config.limits.open_workspaces)?;
     log(&config);
     if !haversack_serve::trace::CAN_SEND && std::env::var_os(COLLECTOR).is_some() {
         say(&format!(

@@ -23,7 +23,19 @@ impl Drop for Serving {
 
 impl Serving {
     fn start(folder: &TestFolder) -> Serving {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_haversack"))
+        Serving::start_by(folder, &mut Command::new(env!("CARGO_BIN_EXE_haversack")))
+    }
+
+    /// A server whose shell was told to limit its files first.
+    #[cfg(target_os = "linux")]
+    fn start_limited(folder: &TestFolder, limit: &str) -> Serving {
+        let script = format!("{limit}; exec \"$0\" \"$@\"");
+        let program = env!("CARGO_BIN_EXE_haversack");
+        Serving::start_by(folder, Command::new("sh").args(["-c", &script, program]))
+    }
+
+    fn start_by(folder: &TestFolder, command: &mut Command) -> Serving {
+        let mut child = command
             .args(["--data", "data", "serve", "--listen", "127.0.0.1:0"])
             .env("HAVERSACK_SERVER_AUTH", "keys")
             .env("HAVERSACK_LIMITS_DENIED", "0")
@@ -41,10 +53,16 @@ impl Serving {
 
     /// The status and body of an answer.
     fn get(&self, path: &str, key: &str) -> (u16, String) {
+        self.send("GET", path, key, "")
+    }
+
+    fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\nconnection: close\r\n\r\n",
-            self.address
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            self.address,
+            body.len()
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
@@ -244,4 +262,55 @@ fn one_signal_finishes_what_was_begun_and_a_second_does_not_wait_r26() {
         let expected = if is_hurried { "" } else { "late\n" };
         assert_eq!(out(&known), expected, "the folder is free again: {}", err(&known));
     }
+}
+
+/// The files that the server may open, by `/proc`: soft and hard limit.
+#[cfg(target_os = "linux")]
+fn file_limits(serving: &Serving) -> (u64, u64) {
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", serving.child.id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let mut numbers = line.split_whitespace().filter_map(|word| word.parse().ok());
+    (numbers.next().unwrap(), numbers.next().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_limit_of_open_files_is_raised_as_far_as_it_may_be() {
+    let folder = TestFolder::new("raise");
+    let serving = Serving::start_limited(&folder, "ulimit -S -n 64");
+    let (soft, hard) = file_limits(&serving);
+    assert!(soft == hard && hard > 64, "{soft} of {hard}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_of_few_descriptors_serves_many_workspaces() {
+    const WORKSPACES: usize = 60;
+    let folder = TestFolder::new("descriptors");
+    let scopes = ["read", "write", "admin", "metrics"].map(|scope| ["--scope", scope]);
+    let all = key(&folder, &[&["create", "all"][..], &scopes.concat()].concat());
+    let serving = Serving::start_limited(&folder, "ulimit -n 200");
+    assert_eq!(file_limits(&serving), (200, 200));
+    for n in 0..WORKSPACES {
+        let (status, answer) =
+            serving.send("POST", "/v1/workspaces", &all, &format!("{{\"name\":\"w{n}\"}}"));
+        assert_eq!(status, 201, "{n}: {answer}");
+        let body = format!("The ladder of house {n} is in the cellar.");
+        let item = format!("{{\"id\":\"ladder\",\"kind\":\"note\",\"body\":\"{body}\"}}");
+        let (status, answer) =
+            serving.send("POST", &format!("/v1/workspaces/w{n}/items"), &all, &item);
+        assert_eq!(status, 200, "{n}: {answer}");
+    }
+    for n in 0..WORKSPACES {
+        let (status, answer) = serving.get(&format!("/v1/workspaces/w{n}/items/ladder"), &all);
+        assert_eq!(status, 200, "{answer}");
+        assert!(answer.contains(&format!("house {n} is")), "{answer}");
+    }
+    assert_eq!(serving.get("/readyz", "").0, 200);
+    let (_, metrics) = serving.get("/metrics", &all);
+    let open = metrics.lines().find_map(|line| line.strip_prefix("haversack_workspaces_open "));
+    let open: usize = open.unwrap().parse().unwrap();
+    assert!((1..=20).contains(&open), "{open}");
+    let threads = std::fs::read_dir(format!("/proc/{}/task", serving.child.id())).unwrap().count();
+    assert!(threads < 150, "{threads}");
 }

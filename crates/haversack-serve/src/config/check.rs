@@ -62,6 +62,7 @@ impl Config {
             ("limits.stream_bytes", usize::try_from(limits.stream_bytes).unwrap_or(usize::MAX)),
             ("limits.batch_lines", limits.batch_lines),
             ("limits.connections", limits.connections),
+            ("limits.open_workspaces", limits.open_workspaces),
             ("limits.concurrent", limits.concurrent),
         ];
         for (name, count) in counts {

@@ -2,6 +2,7 @@
 //! names are errors.
 
 mod check;
+mod descriptors;
 mod environment;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub(crate) use self::descriptors::connections_max;
 use crate::sources::Source;
 
 /// The variable that names a collector of traces to every program.
@@ -159,6 +161,8 @@ pub struct Limits {
     pub batch_lines: usize,
     /// Open connections.
     pub connections: usize,
+    /// Workspaces that stay open without being used.
+    pub open_workspaces: usize,
     /// Requests in flight.
     pub concurrent: usize,
     /// Requests in the queue.
@@ -195,6 +199,7 @@ impl Default for Limits {
             stream_bytes: 4 << 30,
             batch_lines: 1_000,
             connections: 12_000,
+            open_workspaces: 256,
             concurrent: 64,
             queue: 256,
             queue_seconds: 0.03,

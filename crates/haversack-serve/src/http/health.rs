@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use haversack_store::descriptors;
 use serde_json::json;
 
 use crate::call::{Call, RouteResult, json, json_with_etag};
@@ -23,6 +24,10 @@ pub(crate) fn ready(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         if call.state.is_stopping() {
             return Err(ApiProblem::new(Code::Overloaded, "the server is shutting down"));
+        }
+        if !descriptors::suffice() {
+            let detail = "the server has too many files and connections open to read and write";
+            return Err(ApiProblem::new(Code::Overloaded, detail));
         }
         call.state.readiness.check(&call.state.engine).await?;
         json(StatusCode::OK, &json!({ "status": "ok" }))
@@ -44,6 +49,7 @@ pub(crate) fn health(call: Call) -> BoxFuture<'static, RouteResult> {
 pub(crate) fn metrics(call: Call) -> BoxFuture<'static, RouteResult> {
     async move {
         let models = call.state.engine.model_usage();
+        call.state.metrics.note_open_workspaces(call.state.engine.n_open());
         let page = call.state.metrics.page(call.state.gate.waiting(), &models);
         let page =
             page.map_err(|_| ApiProblem::new(Code::Internal, "metrics cannot be written"))?;

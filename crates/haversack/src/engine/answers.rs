@@ -1,4 +1,5 @@
-//! Recent packs: a bounded cache for each recipe, keyed by everything that decides a pack (K9).
+//! Recent packs: a bounded cache for each recipe, keyed by everything that decides a pack (K9). The
+//! packs themselves are in one cache of the engine, bounded over all workspaces.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use moka::sync::Cache;
 
+use super::caches::EngineCaches;
 use crate::pipeline::Assembled;
 use crate::recipe::CacheSpec;
 
@@ -29,8 +31,9 @@ impl CacheCounts {
 }
 
 /// The cached packs of one workspace.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct PackCache {
+    engine: Arc<EngineCaches>,
     recipes: Mutex<BTreeMap<String, RecipeCache>>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -40,21 +43,38 @@ pub(crate) struct PackCache {
 #[derive(Debug)]
 struct RecipeCache {
     spec: CacheSpec,
-    packs: Cache<String, Arc<Assembled>>,
+    /// The number of each pack in the engine's cache, by its key.
+    packs: Cache<String, u64>,
+}
+
+impl Drop for PackCache {
+    fn drop(&mut self) {
+        // Frees the packs in the engine's cache now, not when others need the room.
+        self.invalidate_matching("");
+        let recipes = self.recipes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        recipes.values().for_each(|recipe| recipe.packs.run_pending_tasks());
+    }
 }
 
 impl PackCache {
+    pub(super) fn new(engine: Arc<EngineCaches>) -> PackCache {
+        let (recipes, hits, misses) = (Mutex::default(), AtomicU64::new(0), AtomicU64::new(0));
+        PackCache { engine, recipes, hits, misses }
+    }
+
     /// Returns the cache of a recipe; an empty one when its settings have changed.
-    fn recipe_cache(&self, recipe: &str, spec: CacheSpec) -> Cache<String, Arc<Assembled>> {
+    fn recipe_cache(&self, recipe: &str, spec: CacheSpec) -> Cache<String, u64> {
         let mut recipes = self.recipes.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = recipes.get(recipe).filter(|cached| cached.spec == spec);
         if let Some(cached) = cached {
             return cached.packs.clone();
         }
+        let engine = Arc::clone(&self.engine);
         let packs = Cache::builder()
             .max_capacity(spec.entries)
             .time_to_idle(spec.idle)
             .support_invalidation_closures()
+            .eviction_listener(move |_, number, _| engine.packs().invalidate(&number))
             .build();
         recipes.insert(recipe.to_owned(), RecipeCache { spec, packs: packs.clone() });
         packs
@@ -62,7 +82,8 @@ impl PackCache {
 
     /// Returns the cached pack for this key, and counts a hit or a miss.
     pub(crate) fn get(&self, recipe: &str, spec: CacheSpec, key: &str) -> Option<Arc<Assembled>> {
-        let pack = self.recipe_cache(recipe, spec).get(key);
+        let number = self.recipe_cache(recipe, spec).get(key);
+        let pack = number.and_then(|number| self.engine.packs().get(&number));
         let count = if pack.is_some() { &self.hits } else { &self.misses };
         count.fetch_add(1, Ordering::Relaxed);
         pack
@@ -78,7 +99,9 @@ impl PackCache {
 
     /// Caches a pack.
     pub(crate) fn put(&self, recipe: &str, spec: CacheSpec, key: String, pack: &Arc<Assembled>) {
-        self.recipe_cache(recipe, spec).insert(key, Arc::clone(pack));
+        let number = self.engine.next_number();
+        self.engine.packs().insert(number, Arc::clone(pack));
+        self.recipe_cache(recipe, spec).insert(key, number);
     }
 
     /// Removes the packs whose key contains this text; all of them when it is empty.

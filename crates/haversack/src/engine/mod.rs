@@ -4,8 +4,10 @@
 mod allowances;
 mod answers;
 pub(crate) mod blocking;
+mod caches;
 mod many;
 mod model_change;
+mod open;
 mod outbox;
 mod past;
 pub(crate) mod ready;
@@ -15,7 +17,7 @@ mod workspace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use haversack_core::assemble::{Template, TemplateText, Templates};
@@ -26,11 +28,14 @@ use haversack_core::units::Timestamp;
 use haversack_provider::{ModelSet, UsageByRole};
 use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
-use haversack_store::store::block_on;
 use haversack_store::store::error::OpenError;
 use haversack_store::store::health::HealthProblem;
 use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUpgrade, Stores};
 
+use tokio::sync::Semaphore;
+
+use self::caches::EngineCaches;
+use self::open::OpenWorkspaces;
 use crate::collect::{self, Collector};
 use crate::embed::CachingEmbedder;
 use crate::error::Error;
@@ -48,6 +53,9 @@ pub use rules::{KeptTemplate, WireTemplate};
 pub(crate) use workspace::WeakWorkspace;
 pub use workspace::{Answer, Workspace};
 
+/// Workspaces that record packs at the same time, each on a thread.
+const RECORDING_MAX: usize = 16;
+
 /// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
@@ -57,15 +65,7 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 pub struct Engine {
     shared: Arc<Shared>,
     /// Not in `shared`, because workspaces hold that and would keep one another open for ever.
-    open: Arc<Mutex<BTreeMap<String, Slot>>>,
-}
-
-/// A workspace handle, or `None` while the workspace is not open. The lock is held while it is opened or
-/// removed, so that no other workspace has to wait.
-type Slot = Arc<Mutex<Option<Workspace>>>;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    open: Arc<OpenWorkspaces>,
 }
 
 /// The parts that all workspaces of an engine share.
@@ -92,6 +92,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// Cached text features of retrieved items.
     pub(crate) features: FeatureCache,
+    caches: Arc<EngineCaches>,
+    /// Held while packs are recorded later on: of many workspaces, only some write at a time.
+    recording: Arc<Semaphore>,
     /// The program that reads foreign file formats.
     reader_program: Option<PathBuf>,
 }
@@ -118,9 +121,10 @@ impl Shared {
         if let Some(catalog) = &self.catalog
             && let Some(stored) = self.stores.stored_model(workspace)?
             && stored != *embedder.model()
-            && let Some(earlier) = catalog.by_model(&stored, workspace)
+            && let Some(earlier) =
+                self.caches.embedder(&stored, || catalog.by_model(&stored, workspace))
         {
-            return Ok(self.capped(Arc::new(CachingEmbedder::new(earlier)), workspace));
+            return Ok(self.capped(earlier, workspace));
         }
         Ok(match &self.models {
             Some(models) => self.capped(models.embedder_for(&embedder, workspace), workspace),
@@ -154,7 +158,8 @@ impl Engine {
     }
 
     /// Opens a workspace, or creates it when it is missing. Workspaces are isolated from one another
-    /// (X3).
+    /// (X3). When many are open, those that nobody uses are closed; opening one again shows what was
+    /// there.
     ///
     /// # Errors
     /// When the name is not valid or the workspace cannot be opened.
@@ -170,36 +175,27 @@ impl Engine {
         self.get_or_open(name, |stores| stores.open_existing(name, self.shared.embedder_for(name)?))
     }
 
-    /// Returns the handle of an open workspace, or opens the workspace.
     fn get_or_open(
         &self,
         name: &str,
-        open: impl FnOnce(&dyn Stores) -> Result<Arc<dyn Maintenance>, OpenError>,
+        open: impl Fn(&dyn Stores) -> Result<Arc<dyn Maintenance>, OpenError>,
     ) -> Result<Workspace, Error> {
-        let slot = self.slot(name);
-        let mut handle = lock(&slot);
-        if let Some(workspace) = &*handle {
-            return Ok(workspace.clone());
-        }
-        match open(&*self.shared.stores) {
-            Ok(store) => {
-                let workspace = Workspace::new(name, Arc::clone(&self.shared), store);
-                Ok(handle.insert(workspace).clone())
-            }
-            Err(error) => {
-                drop(handle);
-                self.release_slot(name, slot);
-                Err(error.into())
-            }
-        }
+        self.open.get_or_open(name, |failed_change| {
+            let store = open(&*self.shared.stores)?;
+            Ok(Workspace::new(name, Arc::clone(&self.shared), store, failed_change))
+        })
     }
 
     /// Returns a workspace if it is open. Reads no file and never blocks.
     #[must_use]
     pub fn get_if_open(&self, name: &str) -> Option<Workspace> {
-        let slot = Arc::clone(lock(&self.open).get(name)?);
-        let handle = slot.try_lock().ok()?;
-        handle.clone()
+        self.open.get(name)
+    }
+
+    /// The number of workspaces that are open.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.open.count()
     }
 
     /// What keeps open workspaces from writing or from searching everything, by workspace. Waits for no
@@ -220,31 +216,8 @@ impl Engine {
     /// Waits until the receipts and usage events of all open workspaces are written. Calls
     /// [`Workspace::flush`] on each.
     pub async fn flush(&self) {
-        let slots: Vec<Slot> = lock(&self.open).values().cloned().collect();
-        for slot in slots {
-            let workspace = lock(&slot).clone();
-            if let Some(workspace) = workspace {
-                workspace.flush().await;
-            }
-        }
-    }
-
-    /// Returns the slot of a workspace; a new, empty one when there is none.
-    fn slot(&self, name: &str) -> Slot {
-        let mut slots = lock(&self.open);
-        match slots.get(name) {
-            Some(slot) => Arc::clone(slot),
-            None => Arc::clone(slots.entry(name.to_owned()).or_default()),
-        }
-    }
-
-    /// Removes an empty slot, unless another caller uses it.
-    fn release_slot(&self, name: &str, slot: Slot) {
-        let mut slots = lock(&self.open);
-        drop(slot);
-        if slots.get(name).is_some_and(|slot| Arc::strong_count(slot) == 1 && lock(slot).is_none())
-        {
-            slots.remove(name);
+        for workspace in self.open.all() {
+            workspace.flush().await;
         }
     }
 
@@ -302,19 +275,7 @@ impl Engine {
     /// # Errors
     /// When there is no workspace of that name, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        let slot = self.slot(name);
-        let mut handle = lock(&slot);
-        // Nothing may be written while the folder is removed.
-        if let Some(workspace) = &*handle {
-            block_on(workspace.blocking_store().close());
-        }
-        let removed = self.shared.stores.remove(name);
-        if removed.is_ok() {
-            *handle = None;
-        }
-        drop(handle);
-        self.release_slot(name, slot);
-        Ok(removed?)
+        self.open.remove(name, || self.shared.stores.remove(name))
     }
 
     /// Lists the names of the workspaces.
@@ -344,6 +305,7 @@ pub struct Builder {
     kinds: Option<Arc<Kinds>>,
     clock: Option<Clock>,
     on_upgrade: Option<OnUpgrade>,
+    open_max: Option<usize>,
 }
 
 impl fmt::Debug for Builder {
@@ -468,6 +430,14 @@ impl Builder {
         self
     }
 
+    /// Sets how many workspaces stay open without being used, 256 by default. Half of the file
+    /// descriptors that the process may have limit it, too.
+    #[must_use]
+    pub fn open_workspaces(mut self, open_max: usize) -> Builder {
+        self.open_max = Some(open_max);
+        self
+    }
+
     /// Sets the kinds, in place of those that the data folder defines in `kinds.toml`.
     #[must_use]
     pub fn kinds(mut self, kinds: Arc<Kinds>) -> Builder {
@@ -524,8 +494,11 @@ impl Builder {
             recipes,
             clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
             features: FeatureCache::default(),
+            caches: Arc::default(),
+            recording: Arc::new(Semaphore::new(RECORDING_MAX)),
         };
-        Ok(Engine { shared: Arc::new(shared), open: Arc::default() })
+        let open = OpenWorkspaces::new(self.open_max.unwrap_or(open::OPEN_MAX));
+        Ok(Engine { shared: Arc::new(shared), open: Arc::new(open) })
     }
 
     /// Opens the configured models and takes those over that the application does not bring itself.

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use haversack_store::store::change::Batch;
+use haversack_store::store::error::CommitError;
 use haversack_store::store::{Store, block_on};
-use tokio::sync::Mutex as AsyncMutex;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 /// How long a batch waits for others to be written with.
 const WRITE_DELAY: Duration = Duration::from_millis(200);
@@ -16,18 +17,25 @@ const WRITE_DELAY: Duration = Duration::from_millis(200);
 const WAITING_MAX: usize = 64;
 
 /// Batches that wait to be written to the store.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outbox(Arc<Queue>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Queue {
     waiting: Mutex<Vec<Batch>>,
     /// Held while batches are written. Whoever acquires it knows that all earlier batches are
     /// written.
     writing: AsyncMutex<()>,
+    /// Shared with other workspaces: each delayed write takes a thread.
+    turns: Arc<Semaphore>,
 }
 
 impl Outbox {
+    /// An empty one, whose delayed writes take turns with others.
+    pub(crate) fn new(turns: Arc<Semaphore>) -> Outbox {
+        Outbox(Arc::new(Queue { waiting: Mutex::default(), writing: AsyncMutex::default(), turns }))
+    }
+
     /// Queues a batch, which is written after a short delay.
     pub(crate) async fn send(&self, store: &Arc<dyn Store>, batch: Batch) {
         let n_waiting = {
@@ -41,8 +49,11 @@ impl Outbox {
             // Weak references, so that the task does not keep the workspace open: `close` writes
             // what still waits.
             let (queue, store) = (Arc::downgrade(&self.0), Arc::downgrade(store));
+            let turns = Arc::clone(&self.0.turns);
             tokio::spawn(async move {
                 tokio::time::sleep(WRITE_DELAY).await;
+                // Never closed, so always given.
+                let _turn = turns.acquire_owned().await;
                 if let (Some(queue), Some(store)) = (queue.upgrade(), store.upgrade()) {
                     queue.write(&*store).await;
                 }
@@ -53,6 +64,35 @@ impl Outbox {
     /// Writes all queued batches and waits until they are in the store.
     pub(crate) async fn flush(&self, store: &dyn Store) {
         self.0.write(store).await;
+    }
+
+    /// Whether batches are being written at this moment.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.0.writing.try_lock().is_err()
+    }
+
+    /// Writes what waits, on this thread, before an idle workspace is closed. Returns whether nothing
+    /// is left; what the store cannot take now waits on. The store must be one for blocking threads.
+    pub(crate) fn close_now(&self, store: &dyn Store) -> bool {
+        let Ok(_writing) = self.0.writing.try_lock() else { return false };
+        let mut left = self.0.take();
+        if let Some(all) = merge(&left)
+            && block_on(store.write(all)).is_err()
+        {
+            left.retain(|batch| match block_on(store.write(batch.clone())) {
+                Ok(_) => false,
+                Err(error @ CommitError::Invalid(_)) => {
+                    log_failure(Some(error));
+                    false
+                }
+                Err(_) => true,
+            });
+        } else {
+            left.clear();
+        }
+        let is_empty = left.is_empty();
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
+        is_empty
     }
 
     /// Writes the pending batches when the workspace is dropped. The store must be one for blocking
@@ -131,7 +171,7 @@ mod tests {
     async fn one_that_cannot_be_written_does_not_take_others_along() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Engine::open(folder.path()).unwrap().workspace("home").unwrap();
-        let outbox = Outbox::default();
+        let outbox = Outbox::new(Arc::new(Semaphore::new(1)));
         let batch = |name: &str| {
             let (document_kind, name, at) =
                 (DocumentKind::Receipt, name.to_owned(), Timestamp::from_millis(1));

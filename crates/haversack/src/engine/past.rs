@@ -30,7 +30,7 @@ impl Workspace {
     /// When there is no such receipt for this viewer.
     pub async fn receipt(&self, id: &str, viewer: &Viewer) -> Result<Arc<Receipt>, Error> {
         let missing = || Error::NoReceipt { id: id.chars().take(64).collect() };
-        let receipt = match self.0.receipts.get(id) {
+        let receipt = match self.0.caches.receipt(id) {
             Some(receipt) => receipt,
             None => {
                 let snapshot = self.0.store.snapshot(viewer).await?;

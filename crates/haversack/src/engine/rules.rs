@@ -288,7 +288,9 @@ impl Workspace {
     }
 
     pub(super) async fn compiled_recipe(&self, name: &str) -> Result<Arc<CompiledRecipe>, Error> {
-        if let Some(ready) = self.0.ready.get(name) {
+        // Read before the rules are: a recipe of older ones is not found under newer ones.
+        let rules = self.0.caches.rules();
+        if let Some(ready) = self.0.caches.compiled(rules, name) {
             return Ok(ready);
         }
         let source = self.recipe_source(name).await?;
@@ -298,7 +300,7 @@ impl Workspace {
         let mut ready = CompiledRecipe::new(recipe, templates, rankers)?;
         ready.named_tokenizers.clone_from(&self.0.shared.tokenizers);
         let ready = Arc::new(ready);
-        self.0.ready.insert(name.to_owned(), Arc::clone(&ready));
+        self.0.caches.add_compiled(rules, name, Arc::clone(&ready));
         Ok(ready)
     }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, Weak};
 
 use haversack_core::embed::Model;
 use haversack_core::ids::{CandidateId, ItemId};
@@ -19,12 +18,12 @@ use haversack_store::store::item::{DocumentKind, Event, EventKind, Item, Record}
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
-use moka::sync::Cache;
 use serde_json::json;
 
 use super::answers::{CacheCounts, PackCache};
 use super::blocking::on_blocking_thread;
-use super::model_change::SharedModelChange;
+use super::caches::WorkspaceCaches;
+use super::model_change::{ModelChangeStatus, SharedModelChange};
 use super::outbox::Outbox;
 use super::{CompiledRecipe, Shared};
 use crate::error::Error;
@@ -40,15 +39,6 @@ use crate::revision::RevisionId;
 use crate::search::{HybridResults, Search, SearchError, hybrid};
 use crate::wire::{WireRequest, principals_of};
 
-/// How long a compiled recipe is reused before its source is read again (P14).
-const COMPILED_TTL: Duration = Duration::from_secs(300);
-
-/// Most compiled recipes in the cache.
-const COMPILED_MAX: u64 = 64;
-
-/// Most receipts in the cache, which serves them until they are written.
-const RECEIPTS_CACHED_MAX: u64 = 256;
-
 /// A pack, and whether it came from the cache.
 #[derive(Debug, Clone)]
 pub struct Answer {
@@ -62,14 +52,18 @@ pub struct Answer {
 #[derive(Clone)]
 pub struct Workspace(pub(super) Arc<Inner>);
 
-/// A handle that does not keep a workspace open.
+/// A handle that does not keep a workspace open when the engine goes. As long as there is one, the
+/// workspace is not closed for want of use.
 #[derive(Debug, Clone)]
-pub(crate) struct WeakWorkspace(Weak<Inner>);
+pub(crate) struct WeakWorkspace {
+    inner: Weak<Inner>,
+    _awaited: Arc<()>,
+}
 
 impl WeakWorkspace {
     /// The workspace, if it is still open.
     pub(crate) fn upgrade(&self) -> Option<Workspace> {
-        self.0.upgrade().map(Workspace)
+        self.inner.upgrade().map(Workspace)
     }
 }
 
@@ -80,10 +74,11 @@ pub(super) struct Inner {
     /// The same store, for threads that may block.
     pub(super) blocking_store: Arc<dyn Maintenance>,
     packs: PackCache,
-    pub(super) ready: Cache<String, Arc<CompiledRecipe>>,
-    outbox: Outbox,
-    pub(super) receipts: Cache<String, Arc<Receipt>>,
+    pub(super) caches: WorkspaceCaches,
+    pub(super) outbox: Outbox,
     pub(super) model_change: SharedModelChange,
+    /// Shared by weak handles.
+    pub(super) awaited: Arc<()>,
 }
 
 impl Drop for Inner {
@@ -99,17 +94,22 @@ impl fmt::Debug for Workspace {
 }
 
 impl Workspace {
-    pub(super) fn new(name: &str, shared: Arc<Shared>, store: Arc<dyn Maintenance>) -> Workspace {
+    pub(super) fn new(
+        name: &str,
+        shared: Arc<Shared>,
+        store: Arc<dyn Maintenance>,
+        failed_change: Option<ModelChangeStatus>,
+    ) -> Workspace {
         Workspace(Arc::new(Inner {
             name: name.to_owned(),
-            shared,
             blocking_store: store.for_blocking_threads(),
             store,
-            packs: PackCache::default(),
-            ready: Cache::builder().max_capacity(COMPILED_MAX).time_to_live(COMPILED_TTL).build(),
-            outbox: Outbox::default(),
-            receipts: Cache::new(RECEIPTS_CACHED_MAX),
-            model_change: SharedModelChange::default(),
+            packs: PackCache::new(Arc::clone(&shared.caches)),
+            caches: WorkspaceCaches::new(Arc::clone(&shared.caches)),
+            outbox: Outbox::new(Arc::clone(&shared.recording)),
+            shared,
+            model_change: Arc::new(Mutex::new(failed_change)),
+            awaited: Arc::default(),
         }))
     }
 
@@ -151,7 +151,8 @@ impl Workspace {
     fn request_summaries(&self, missing: &MissingSummaries) {
         let Some(worker) = self.summary_worker() else { return };
         for missing in missing.take() {
-            worker.request(&self.0.name, WeakWorkspace(Arc::downgrade(&self.0)), missing);
+            let (inner, awaited) = (Arc::downgrade(&self.0), Arc::clone(&self.0.awaited));
+            worker.request(&self.0.name, WeakWorkspace { inner, _awaited: awaited }, missing);
         }
     }
 
@@ -191,7 +192,7 @@ impl Workspace {
         });
         let committed = self.write_to_store(batch).await?;
         if changes_rules {
-            self.0.ready.invalidate_all();
+            self.0.caches.bump_rules();
         }
         Ok(committed)
     }
@@ -417,7 +418,7 @@ impl Workspace {
     /// Builds the batch that records a pack: its receipt and the usage events of its items (K10).
     fn record_batch(&self, assembled: &Assembled, model: &Model) -> Batch {
         let receipt = Arc::new(Receipt::from_assembled(assembled, &model.to_string()));
-        self.0.receipts.insert(receipt.id.clone(), Arc::clone(&receipt));
+        self.0.caches.add_receipt(Arc::clone(&receipt));
         let at = self.now();
         let mut changes = Vec::new();
         match serde_json::to_string(&*receipt) {

@@ -14,6 +14,7 @@ mod log;
 mod memory;
 mod messages;
 mod models;
+mod open;
 mod prime;
 mod proposal;
 mod reading;

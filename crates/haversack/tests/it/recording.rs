@@ -164,6 +164,7 @@ impl Maintenance for RecordingStore {
     pass_on! {
         repaired() -> &'a [String];
         health() -> Vec<HealthProblem>;
+        is_in_use() -> bool;
         stats() -> StoreFuture<'a, StoreStats>;
         check(repair: bool) -> BoxFuture<'a, Result<CheckReport, CommitError>>;
         reembed(progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
