@@ -219,7 +219,9 @@ impl From<Error> for ApiProblem {
             Error::Commit(CommitError::Stale(_)) | Error::Read(ReadError::Stale(_)) => {
                 ApiProblem::new(Code::StaleVectors, error.to_string())
             }
-            Error::Commit(CommitError::NotSearchable { .. }) => {
+            // They name no content, and say what to do.
+            Error::Commit(CommitError::NotSearchable { .. } | CommitError::Damaged { .. })
+            | Error::Read(ReadError::Damaged { .. } | ReadError::Rebuilding) => {
                 ApiProblem::new(Code::Storage, error.to_string())
             }
             error => match Code::from_engine(error.code()) {
