@@ -202,13 +202,10 @@ impl Engine {
     /// workspace that is being opened or removed.
     #[must_use]
     pub fn health(&self) -> Vec<(String, HealthProblem)> {
-        let slots: Vec<(String, Slot)> =
-            lock(&self.open).iter().map(|(name, slot)| (name.clone(), Arc::clone(slot))).collect();
         let mut problems = Vec::new();
-        for (name, slot) in slots {
-            let workspace = slot.try_lock().ok().and_then(|handle| handle.clone());
-            let found = workspace.map(|workspace| workspace.blocking_store().health());
-            problems.extend(found.into_iter().flatten().map(|problem| (name.clone(), problem)));
+        for (name, workspace) in self.open.open_now() {
+            let found = workspace.blocking_store().health();
+            problems.extend(found.into_iter().map(|problem| (name.clone(), problem)));
         }
         problems
     }

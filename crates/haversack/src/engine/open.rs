@@ -82,6 +82,16 @@ impl OpenWorkspaces {
         Some(workspace)
     }
 
+    /// The workspaces that are open now, by name. Waits for none that is being opened or closed.
+    pub(super) fn open_now(&self) -> Vec<(String, Workspace)> {
+        let slots = lock(&self.slots);
+        let open = slots.iter().filter_map(|(name, slot)| {
+            let workspace = slot.handle.try_lock().ok()?.clone()?;
+            Some((name.clone(), workspace))
+        });
+        open.collect()
+    }
+
     /// All open workspaces, after those that are being opened or closed.
     pub(super) fn all(&self) -> Vec<Workspace> {
         let slots: Vec<_> =

@@ -118,7 +118,7 @@ async fn closing_loses_nothing_k8_k10() {
         // The pack's receipt and its uses still wait to be written.
         assert!(goes(&engine, "home"));
         let workspace = engine.existing_workspace("home").unwrap();
-        let receipt = workspace.receipt(pack.receipt(), &viewer).await.unwrap();
+        let receipt = workspace.receipt(&pack.receipt(), &viewer).await.unwrap();
         assert_eq!(receipt.id, pack.receipt());
         let snapshot = workspace.store().snapshot(&viewer).await.unwrap();
         let usage = snapshot.usage(&[id("tea")], Some("mara"), None).await.unwrap();
