@@ -10,7 +10,7 @@ use crate::store::error::ReadError;
 const FINDINGS_MAX: usize = 100;
 
 /// What must not be found: a description, and a statement that returns what it is about.
-const CONTRADICTIONS: [(&str, &str); 14] = [
+const CONTRADICTIONS: [(&str, &str); 15] = [
     // The list that counts is that of the nearest item above with one of its own.
     (
         "item {}: its readers do not fit its parent's",
@@ -45,6 +45,7 @@ const CONTRADICTIONS: [(&str, &str); 14] = [
         "SELECT row FROM items
          WHERE row > coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'items'), 0)",
     ),
+    ("row {}: it has no chunk", "SELECT row FROM items WHERE row NOT IN (SELECT row FROM chunks)"),
     (
         "row {}: a chunk of it is missing or numbered twice",
         "SELECT row FROM chunks GROUP BY row HAVING count(*) <> max(chunk) + 1 OR min(chunk) <> 0",
