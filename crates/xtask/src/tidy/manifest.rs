@@ -86,7 +86,7 @@ fn manifest(file: &SourceFile, name: &str, files: &[SourceFile]) -> Vec<RuleViol
     }
     for root in ["lib.rs", "main.rs"] {
         let path = format!("crates/{name}/src/{root}");
-        // The store maps files into memory, which needs unsafe code; it names each exception.
+        // The store stands between SQLite and its files, which needs unsafe code; it names each exception.
         let level = if name == "haversack-store" { "deny" } else { "forbid" };
         let wanted = format!("#![{level}(unsafe_code)]");
         if let Some(root) = find(files, &path)
