@@ -66,7 +66,7 @@ fn headings_lists_tables_and_notes_are_kept() {
     );
     check(
         r"before\par\trowd\intbl Port\cell Boats\cell\row\trowd\intbl Kiel\cell 7\par 8\cell\row\pard after",
-        "before\n\n| Port | Boats |\n| --- | --- |\n| Kiel | 7 8 |\n\nafter",
+        "before\n\n| Port | Boats |\n| --- | --- |\n| Kiel | 7; 8 |\n\nafter",
     );
     check(r"It floats{\footnote\chftn  By wood.\par}.", "It floats[^1].\n\n[^1]: By wood.");
 }
