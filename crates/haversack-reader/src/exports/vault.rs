@@ -12,7 +12,7 @@ use crate::part::Part;
 const PROPERTIES_BYTES_MAX: usize = 64 << 10;
 
 /// Elements of one list among the properties.
-const LIST_MAX: usize = 200;
+const LIST_MAX: usize = 150;
 
 /// Tags of one note.
 const TAGS_MAX: usize = 200;
