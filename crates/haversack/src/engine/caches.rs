@@ -22,7 +22,7 @@ const COMPILED_MAX: u64 = 1_024;
 const RECEIPTS_MAX: u64 = 4_096;
 
 /// Most bytes of cached packs, roughly.
-const PACKS_BYTES_MAX: u64 = 128 << 20;
+const PACKS_BYTES_MAX: u64 = 64 << 20;
 
 /// What a cached pack and each of its candidates take beside texts and features, roughly.
 const PACK_BYTES: usize = 16 << 10;
