@@ -2083,6 +2083,13 @@ export interface components {
             /** @description The judge's reason. */
             reason?: string | null;
         };
+        /** @description An item that was not stored. */
+        RefusedItem: {
+            /** @description Its id. */
+            id: string;
+            /** @description The reason, with the name of the field. */
+            reason: string;
+        };
         /** @description A link between two memories. */
         Relationship: {
             /** @description The type of the link, such as `supersedes`. */
@@ -2424,6 +2431,64 @@ export interface components {
             degrade?: boolean | null;
             /** @description Whether a cached pack may be returned; yes when left out. */
             cache?: boolean | null;
+        };
+        /** @description Rows of a source as items. */
+        SourceBatch: {
+            /** @description Items to add or to replace. An item of another source with the same id is left alone. */
+            items?: components["schemas"]["NewItem"][];
+            /**
+             * @description Ids of items of this source to delete.
+             * @default []
+             */
+            deleted?: string[];
+            /**
+             * @description What the source is after this batch, written with it.
+             * @default null
+             */
+            state?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description Whether only to say what would happen.
+             * @default false
+             */
+            dryRun?: boolean;
+            /**
+             * @description A name by which the items can be undone.
+             * @default null
+             */
+            origin?: string | null;
+        };
+        /** @description A page of a source. */
+        SourcePage: {
+            /** @description What the source was when it was last read; null if it never was. */
+            state: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Ids of its items, in order. The last is the value of `after` for the next page. */
+            ids: string[];
+        };
+        /** @description What became of a batch. */
+        SourceWritten: {
+            /**
+             * Format: uint64
+             * @description Items that were stored.
+             */
+            stored: number;
+            /**
+             * Format: uint64
+             * @description Items that say what they said before.
+             */
+            unchanged: number;
+            /**
+             * Format: uint64
+             * @description Items that were deleted.
+             */
+            deleted: number;
+            /** @description Items that were not stored. */
+            refused: components["schemas"]["RefusedItem"][];
+            /** @description What else a person should know. */
+            warnings: string[];
         };
         /** @description A template, as it is stored and as JSON. */
         Template: {
