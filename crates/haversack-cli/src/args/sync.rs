@@ -6,7 +6,7 @@ use clap::Args;
 #[command(
     after_help = "Each row becomes an item: its id, text, title and times from the columns named below, everything \
                   else as fields. With --updated, a run reads only rows that changed since the last one. All rows \
-                  are read the first time, when the query or its options change, when the last full pass is a day \
+                  are read the first time, when the options (or the query of a --name) change, when the last full pass is a day \
                   old (--full-every), and with --full; items whose rows are gone are then deleted. The query runs \
                   in a read-only transaction.\n\n\
                   The password comes from the address or from $PGPASSWORD. Exit codes: 0 a row was read, 1 none \
