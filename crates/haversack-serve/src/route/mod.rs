@@ -4,6 +4,7 @@ mod common;
 mod files;
 mod models;
 mod table;
+mod tokens;
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
 //! The table of all routes.
 
-use haversack::recipes::workspace;
 use haversack::wire::WireRequest;
 
 use super::common::{ADMIN, NEVER_CUT, READ, RESOURCE, WRITE, WRITES, WRITTEN, anything};
 use super::files::{ADD_FILES, GET_SOURCE, WRITE_SOURCE};
 use super::models::{CHANGE_MODEL, GET_DEFAULT_MODEL, GET_MODEL, SET_DEFAULT_MODEL};
+use super::tokens::{ESTIMATE, VALIDATE};
 use super::{
     MediaContent, Method, PACK_OPTIONS, PAGE_PARAMETERS, Route, content, flag_parameter,
     number_parameter, shape, text_parameter,
@@ -566,36 +566,6 @@ pub(crate) static ROUTES: &[Route] = &[
     )
     .with_response(204, None)
     .with_problems(&[Code::RecipeNotFound, Code::StorageFull]),
-    Route::new(
-        Method::Post,
-        "/v1/workspaces/{ws}/estimate",
-        "estimateTokens",
-        READ,
-        "Counts the tokens of a text, or of a payload's final string, by the model's own tokenizer.",
-        http::tokens::estimate,
-    )
-    .with_body(content(
-        shape::<http::tokens::WireEstimate>,
-        r#"{"text": "How many tokens is this?", "model": "gpt-4o"}"#,
-    ))
-    .with_response(
-        200,
-        Some(content(
-            shape::<http::tokens::WireCount>,
-            r#"{"tokens": 6, "tokenizer": "o200k_base", "accuracy": "exact"}"#,
-        )),
-    ),
-    Route::new(
-        Method::Post,
-        "/v1/workspaces/{ws}/validate",
-        "validate",
-        READ,
-        "Validates a payload: its budget, the caller's permissions and duplicates.",
-        http::tokens::validate,
-    )
-    .with_body(content(shape::<http::tokens::WireValidate>, r#"{"payload": {"sections": [], "metadata": {"totalTokens": 1, "blocksIncluded": 0}, "serialized": "Hello", "assembly": {"limit": 10, "tokenizer": "o200k_base"}}}"#))
-    .with_response(
-        200,
-        Some(content(shape::<workspace::Validation>, r#"{"valid": true, "problems": []}"#)),
-    ),
+    ESTIMATE,
+    VALIDATE,
 ];
