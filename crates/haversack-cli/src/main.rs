@@ -98,7 +98,6 @@ const fn folder_command(command: &Command) -> Option<&'static str> {
         Command::Check(_) => Some("check"),
         Command::Export(_) => Some("export"),
         Command::Import(_) => Some("import"),
-        Command::Watch(_) => Some("watch"),
         Command::Backup(_) => Some("backup"),
         Command::Reembed(_) => Some("reembed"),
         Command::Tune(_) => Some("tune"),

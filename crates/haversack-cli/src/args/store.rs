@@ -114,7 +114,8 @@ pub(crate) struct ReembedArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Changes are stored within two seconds, and what is deleted is deleted. Stop it with \
-                  Ctrl-C. A server watches the folders that its settings name under [[sources]]."
+                  Ctrl-C. While a server has the data folder open, the changes go through that server. A server \
+                  watches the folders that its settings name under [[sources]] by itself."
 )]
 pub(crate) struct WatchArgs {
     /// Folders and files

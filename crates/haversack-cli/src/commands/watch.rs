@@ -5,16 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use haversack::Engine;
 use haversack::ingest::{WatchEvent, WatchRequest, watch};
 use haversack_core::item::Kind;
-use haversack_store::store::block_on;
 use haversack_store::store::error::error_chain;
+use haversack_store::store::maintenance::Maintenance;
+use haversack_store::store::{Store, block_on};
 
 use super::omissions::omission_lines;
 use super::serve::shutdown_signal;
 use crate::args::{StoreLocation, WatchArgs};
 use crate::input::{now, reader_program};
 use crate::output::{ExitOutcome, grouped, print, say};
+use crate::remote::{ForwardingStore, RemoteWorkspace, WorkspaceTarget};
 use crate::runtime::wait;
 
 /// Skips of one look that are shown.
@@ -32,20 +35,46 @@ pub(crate) fn run(location: &StoreLocation, args: &WatchArgs) -> Result<ExitOutc
         poll: args.poll.map(|seconds| Duration::from_secs(seconds.get())),
         ..WatchRequest::default()
     };
-    let store = location.store_or_new()?;
+    match location.reach(StoreLocation::store_or_new)? {
+        WorkspaceTarget::Local(store) => {
+            follow(Arc::<dyn Maintenance>::clone(&store), request)?;
+            block_on(store.close());
+        }
+        WorkspaceTarget::Server(server) => follow_through_server(location, server, request)?,
+    }
+    Ok(ExitOutcome::Something)
+}
+
+/// Keeps a store like the paths until it is told to stop.
+fn follow(store: Arc<dyn Store>, request: WatchRequest) -> Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (watched, ends) = (Arc::clone(&store), Arc::clone(&stop));
+    let ends = Arc::clone(&stop);
     wait(async move {
         let signal = shutdown_signal()?;
         let watching = tokio::task::spawn_blocking(move || {
-            watch(&*watched, &request, &now, &ends, &mut |event| show(&event));
+            watch(&*store, &request, &now, &ends, &mut |event| show(&event));
         });
         signal.await;
         stop.store(true, Ordering::Relaxed);
         watching.await.context("watching ended early")
-    })?;
-    block_on(store.close());
-    Ok(ExitOutcome::Something)
+    })
+}
+
+/// Reads the files into a temporary workspace, which knows what changed, and sends its items to the server.
+fn follow_through_server(
+    location: &StoreLocation,
+    server: RemoteWorkspace,
+    request: WatchRequest,
+) -> Result<()> {
+    let folder = tempfile::tempdir().context("cannot make a folder for reading the files")?;
+    let builder = Engine::builder().kinds(location.kinds()?);
+    let workspace = builder.open(folder.path())?.workspace("files")?;
+    server.create_if_missing()?;
+    say(
+        "note: what was deleted before now stays on the server; what is deleted from now on is deleted there",
+    );
+    let own = Arc::clone(workspace.blocking_store());
+    follow(Arc::new(ForwardingStore::new(own, server)), request)
 }
 
 fn show(event: &WatchEvent<'_>) {

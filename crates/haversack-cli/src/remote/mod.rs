@@ -1,5 +1,6 @@
 //! A workspace behind a running server: the same operations as on the data folder, over HTTP.
 
+mod forward;
 mod items;
 mod packs;
 mod search;
@@ -12,6 +13,7 @@ use haversack_serve::{ApiCall, ApiClient, ApiError};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
+pub(crate) use forward::ForwardingStore;
 pub(crate) use packs::RemotePackOptions;
 
 /// The environment variable that holds the key, unless `--key-env` names another.

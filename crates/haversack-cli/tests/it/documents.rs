@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::server::RunningServer;
 use crate::{TestFolder, err, json, out};
 
 fn check(folder: &TestFolder, args: &[&str], code: i32) -> std::process::Output {
@@ -170,6 +171,19 @@ impl Drop for Watch {
     }
 }
 
+impl Watch {
+    /// Follows `notes` into the workspace of the folder `data`, and gives what it prints.
+    fn start(folder: &TestFolder, more: &[&str]) -> (Watch, impl Iterator<Item = String>) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haversack"));
+        command.args(["watch", "notes"]).args(more).current_dir(&folder.0);
+        command.env("HAVERSACK_DATA", folder.0.join("data"));
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut watch = Watch(child);
+        let output = BufReader::new(watch.0.stdout.take().unwrap());
+        (watch, output.lines().map(Result::unwrap))
+    }
+}
+
 /// Waits until a watcher prints a line that contains a text. The watcher says what it does, so nothing sleeps.
 fn wait_for(lines: &mut impl Iterator<Item = String>, expected: &str) -> String {
     let until = Instant::now() + Duration::from_secs(60);
@@ -190,14 +204,7 @@ fn a_watched_folder_is_followed_x8() {
         folder.file("notes/one.md", "# One\n\nThe first note is about herons.\n");
         folder.file("notes/.gitignore", "ignored/\n");
         folder.file("notes/ignored/no.md", "not this\n");
-        let mut args = vec!["watch", "notes"];
-        args.extend(poll);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_haversack"));
-        command.args(&args).current_dir(&folder.0).env("HAVERSACK_DATA", folder.0.join("data"));
-        let mut child =
-            Watch(command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap());
-        let output = BufReader::new(child.0.stdout.take().unwrap());
-        let mut lines = output.lines().map(Result::unwrap);
+        let (child, mut lines) = Watch::start(&folder, poll);
         wait_for(&mut lines, "1 stored, 0 deleted");
         fs::create_dir(folder.0.join("notes/deep")).unwrap();
         folder.file("notes/deep/two.md", "# Two\n\nThe second note is about kestrels.\n");
@@ -215,4 +222,71 @@ fn a_watched_folder_is_followed_x8() {
         let listed = check(&folder, &["list", "--json"], 0);
         assert!(out(&listed).contains("notes/first.md") && !out(&listed).contains("two.md"));
     }
+}
+
+#[test]
+fn after_a_change_only_what_changed_is_looked_at_x8() {
+    let folder = TestFolder::new("watch-part");
+    fs::create_dir_all(folder.0.join("notes/deep/er")).unwrap();
+    for (name, text) in [("one.md", "herons"), ("one.md.txt", "cranes"), ("deep/er/two.md", "owls")]
+    {
+        folder.file(&format!("notes/{name}"), format!("A note about {text}.\n"));
+    }
+    folder.file("notes/deep/rows.jsonl", "{\"text\":\"rice\"}\n{\"text\":\"soup\"}\n");
+    let (child, mut lines) = Watch::start(&folder, &[]);
+    let mut next = |expected: &str| wait_for(&mut lines, expected);
+    next("5 stored, 0 deleted, 0 unchanged");
+    // A look at everything would find the others unchanged.
+    folder.file("notes/deep/er/three.md", "A note about kestrels.\n");
+    next("1 stored, 0 deleted, 0 unchanged");
+    fs::remove_file(folder.0.join("notes/one.md")).unwrap();
+    next("0 stored, 1 deleted, 0 unchanged");
+    folder.file("notes/deep/rows.jsonl", "{\"text\":\"rice\"}\n");
+    next("1 deleted");
+    fs::rename(folder.0.join("notes/deep/er"), folder.0.join("notes/moved")).unwrap();
+    next("2 stored, 2 deleted, 0 unchanged");
+    // The moved folder is watched under its new name, and a folder that came back is another one.
+    folder.file("notes/moved/two.md", "A note about buzzards.\n");
+    next("1 stored, 0 deleted, 0 unchanged");
+    // What is ignored from now on is deleted; the rules of the folders above hold.
+    folder.file("notes/moved/.gitignore", "three.md\n");
+    next("0 stored, 1 deleted, 1 unchanged");
+    folder.file("notes/moved/three.md", "ignored\n");
+    folder.file("notes/moved/four.md", "A note about eagles.\n");
+    next("1 stored, 0 deleted, 0 unchanged");
+    folder.file("notes/.ignore", "moved\n");
+    next("0 stored, 2 deleted, 2 unchanged");
+    drop(child);
+    let listed = out(&check(&folder, &["list"], 0));
+    let ids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(ids.len(), 2, "{listed}");
+    assert!(ids.contains(&"notes/one.md.txt"), "{listed}");
+    // The next look at everything agrees.
+    let again = out(&check(&folder, &["add", "notes"], 0));
+    assert!(again.contains("stored 0 items") && !again.contains("gone"), "{again}");
+}
+
+#[test]
+fn a_folder_is_followed_through_a_running_server_x8() {
+    let folder = TestFolder::new("watch-server");
+    fs::create_dir_all(folder.0.join("notes")).unwrap();
+    folder.file("notes/one.md", "A note about herons.\n").file("notes/two.md", "About owls.\n");
+    let _server = RunningServer::start_with(&folder, "auto", &[]);
+    check(&folder, &["remember", "Anna likes chess.", "--id", "m1"], 0);
+    let (watch, mut lines) = Watch::start(&folder, &[]);
+    wait_for(&mut lines, "2 stored, 0 deleted");
+    folder.file("notes/one.md", "A note about kestrels.\n");
+    wait_for(&mut lines, "1 stored, 0 deleted, 0 unchanged");
+    let found = out(&check(&folder, &["search", "kestrels", "--text"], 0));
+    assert!(found.contains("notes/one.md"), "{found}");
+    fs::remove_file(folder.0.join("notes/two.md")).unwrap();
+    wait_for(&mut lines, "0 stored, 1 deleted");
+    let ids = |listed: &str| -> Vec<String> {
+        listed.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    };
+    assert_eq!(ids(&out(&check(&folder, &["list"], 0))), ["m1", "notes/one.md"]);
+    // Another watch sends everything again, which the server knows.
+    drop(watch);
+    let (_watch, mut lines) = Watch::start(&folder, &[]);
+    wait_for(&mut lines, "0 stored, 0 deleted, 1 unchanged");
 }

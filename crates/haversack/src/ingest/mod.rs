@@ -12,6 +12,7 @@
 //! only while the store still has its items. Records are written as files are done, so that a run that was cut
 //! short is taken up where it ended; of each file and item the run itself keeps no more than two hashes.
 
+mod changed;
 mod isolated;
 mod omissions;
 mod parts;

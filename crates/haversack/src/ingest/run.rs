@@ -2,7 +2,7 @@
 //! items whose files no longer exist.
 
 use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use haversack_store::store::query::LIMIT_MAX;
 use haversack_store::store::viewer::{Principal, Readers};
 use haversack_store::store::{Snapshot, Store, block_on};
 
+use super::changed::ChangedPaths;
 use super::isolated::IsolatedReader;
 use super::skip::{IngestSkipReason, Skip};
 use super::sources::{self, StoredSource};
@@ -46,9 +47,65 @@ pub(super) fn run(
     let records =
         roots.iter().map(|root| sources::record_root(&root.name, &root.folder, request.at));
     let records = records.collect();
-    let summary = read_roots(store, request, (&*snapshot, &roots, records), progress)?;
+    let looks: Vec<Look> = roots.into_iter().map(Look::at_all).collect();
+    let summary = read_roots(store, request, (&*snapshot, &looks, records), progress)?;
     remarks.extend(summary.remarks);
     Ok(IngestSummary { remarks, ..summary })
+}
+
+/// Looks only at what changed below a path that was added before. The paths are canonical.
+pub(super) fn run_changed(
+    store: &dyn Store,
+    request: &IngestRequest,
+    (given, changed): (&Path, &BTreeSet<PathBuf>),
+) -> Result<IngestSummary, IngestError> {
+    let snapshot = block_on(store.snapshot(&request.viewer))?;
+    let mut remarks = Vec::new();
+    let naming = RootNaming::LastComponent;
+    let root = resolve_root(&*snapshot, (given, naming), &mut remarks)?;
+    let changed = match root.is_file {
+        true => None,
+        false => ChangedPaths::below(&root.folder, changed),
+    };
+    let Some(changed) = changed else { return run(store, request, naming, &mut |_| {}) };
+    let looks = [Look { root, changed: Some(changed) }];
+    read_roots(store, request, (&*snapshot, &looks, Vec::new()), &mut |_| {})
+}
+
+/// What is looked at: a root, or the part of it that changed.
+struct Look {
+    root: Root,
+    changed: Option<ChangedPaths>,
+}
+
+impl Look {
+    const fn at_all(root: Root) -> Look {
+        Look { root, changed: None }
+    }
+
+    /// The paths in the store whose items may be gone: exact paths, and prefixes.
+    fn places(&self) -> Vec<StoredPlace> {
+        let name = &self.root.name;
+        let of =
+            |name: &str| [StoredPlace::At(name.to_owned()), StoredPlace::Under(format!("{name}/"))];
+        match &self.changed {
+            None if self.root.is_file => vec![StoredPlace::At(name.clone())],
+            None => vec![StoredPlace::Under(format!("{name}/"))],
+            // A name that cannot be stored has no items.
+            Some(changed) => {
+                let names = changed.scopes().filter_map(|at| self.root.stored_path(at).ok());
+                names.flat_map(|name| of(&name)).collect()
+            }
+        }
+    }
+}
+
+/// Where items are looked for.
+enum StoredPlace {
+    /// At this path.
+    At(String),
+    /// At paths that begin like this.
+    Under(String),
 }
 
 /// Adds one file under a name of its own.
@@ -59,20 +116,22 @@ pub(super) fn run_file(
 ) -> Result<IngestSummary, IngestError> {
     let snapshot = block_on(store.snapshot(&request.viewer))?;
     let root = Root { folder: at.to_owned(), name: name.to_owned(), is_file: true };
-    read_roots(store, request, (&*snapshot, &[root], Vec::new()), &mut |_| {})
+    let looks = [Look::at_all(root)];
+    read_roots(store, request, (&*snapshot, &looks, Vec::new()), &mut |_| {})
 }
 
 /// Reads the files under roots, and writes the records of the run with those of the files.
 fn read_roots(
     store: &dyn Store,
     request: &IngestRequest,
-    (snapshot, roots, records): (&dyn Snapshot, &[Root], Vec<Change>),
+    (snapshot, looks, records): (&dyn Snapshot, &[Look], Vec<Change>),
     progress: &mut dyn FnMut(IngestProgress),
 ) -> Result<IngestSummary, IngestError> {
     let total = TotalCount::default();
+    let roots: Vec<Root> = looks.iter().map(|look| look.root.clone()).collect();
     let (walk, mut progress_now, tally) = std::thread::scope(|scope| {
         if request.counts_total {
-            scope.spawn(|| total.count(roots));
+            scope.spawn(|| total.count(&roots));
         }
         let sender = BatchSender::start(scope, store, request);
         let tally = std::sync::Arc::clone(&sender.tally);
@@ -81,7 +140,7 @@ fn read_roots(
         let total = &total;
         let mut run =
             IngestRun { store, snapshot, request, sender, walk, isolated, vaults, total, progress };
-        let done = roots.iter().try_for_each(|root| run.add_root(root));
+        let done = looks.iter().try_for_each(|look| run.add_files(look));
         let done = done.and_then(|()| run.write_records());
         total.stop();
         let progress_now = run.progress_now();
@@ -93,8 +152,8 @@ fn read_roots(
     let remarks = std::mem::take(&mut tally.warnings);
     let omissions = std::mem::take(&mut tally.omissions).finish();
     let mut summary = IngestSummary { remarks, omissions, ..IngestSummary::default() };
-    for root in roots {
-        find_missing_items(snapshot, root, &walk, &mut summary, |ids| {
+    for look in looks {
+        find_missing_items(snapshot, look, &walk, &mut summary, |ids| {
             if !request.prune {
                 return Ok(0);
             }
@@ -168,6 +227,18 @@ impl WalkState {
         self.read_hashes.insert(hash_text(&path));
         self.pending_records.push((path, state));
     }
+
+    /// Whether the file or row of an item is gone.
+    fn is_gone(&self, path: &str, id: &ItemId) -> bool {
+        if !self.path_hashes.contains(&hash_text(path)) {
+            let is_under = |closed: &String| {
+                path.strip_prefix(closed.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
+            return !self.unreadable_folders.iter().any(is_under);
+        }
+        self.read_hashes.contains(&hash_text(path))
+            && !self.id_hashes.contains(&hash_text(id.as_str()))
+    }
 }
 
 fn hash_text(text: &str) -> u64 {
@@ -189,9 +260,9 @@ pub(super) struct IngestRun<'a> {
 }
 
 impl IngestRun<'_> {
-    fn add_root(&mut self, root: &Root) -> Result<(), IngestError> {
-        self.vaults = Vaults::under(root.folder.clone());
-        for step in FileWalk::new(root.clone()) {
+    fn add_files(&mut self, look: &Look) -> Result<(), IngestError> {
+        self.vaults = Vaults::under(look.root.folder.clone());
+        for step in FileWalk::new(look.root.clone(), look.changed.as_ref()) {
             match step {
                 WalkStep::File { at, path } => self.add_file(&at, path)?,
                 WalkStep::Skip(skip) => {
@@ -375,47 +446,45 @@ pub(crate) fn mapped_user<'u>(
     named.find_map(|name| users.get(name))
 }
 
-/// Finds items that were added from a root before and whose file or row no longer exists, and
+/// Finds items that were added before from what is looked at and whose file or row no longer exists, and
 /// passes them to `delete` page by page.
 fn find_missing_items(
     snapshot: &dyn Snapshot,
-    root: &Root,
+    look: &Look,
     walk: &WalkState,
     summary: &mut IngestSummary,
     mut delete: impl FnMut(Vec<ItemId>) -> Result<u64, IngestError>,
 ) -> Result<(), IngestError> {
-    let is_gone = |path: &str, id: &ItemId| {
-        if root.is_file && path != root.name {
-            return false;
-        }
-        if !walk.path_hashes.contains(&hash_text(path)) {
-            let is_under = |closed: &String| {
-                path.strip_prefix(closed.as_str()).is_some_and(|rest| rest.starts_with('/'))
-            };
-            return !walk.unreadable_folders.iter().any(is_under);
-        }
-        walk.read_hashes.contains(&hash_text(path))
-            && !walk.id_hashes.contains(&hash_text(id.as_str()))
-    };
-    let mut after = None;
-    loop {
-        let page = block_on(snapshot.under_path(&root.prefix(), after.as_ref(), LIMIT_MAX))?;
-        let mut gone = Vec::new();
-        for entry in &page {
-            if is_gone(&entry.path, &entry.id) {
+    for place in look.places() {
+        let (prefix, only_at) = match &place {
+            StoredPlace::At(path) => (path, true),
+            StoredPlace::Under(prefix) => (prefix, false),
+        };
+        let mut after = None;
+        loop {
+            let mut page = block_on(snapshot.under_path(prefix, after.as_ref(), LIMIT_MAX))?;
+            let count = page.len();
+            if only_at {
+                // By path, so that the path itself comes first.
+                page.retain(|entry| entry.path == *prefix);
+            }
+            let is_last = page.len() < count;
+            let mut gone = Vec::new();
+            for entry in page.iter().filter(|entry| walk.is_gone(&entry.path, &entry.id)) {
                 summary.missing_count += 1;
                 if summary.missing_ids.len() < LISTED_MAX {
                     summary.missing_ids.push(entry.id.as_str().to_owned());
                 }
                 gone.push(entry.id.clone());
             }
-        }
-        if !gone.is_empty() {
-            summary.deleted += delete(gone)?;
-        }
-        match page.into_iter().next_back() {
-            Some(last) => after = Some(last),
-            None => return Ok(()),
+            if !gone.is_empty() {
+                summary.deleted += delete(gone)?;
+            }
+            match page.pop() {
+                Some(last) if !is_last => after = Some(last),
+                _ => break,
+            }
         }
     }
+    Ok(())
 }

@@ -18,7 +18,7 @@ impl TotalCount {
     /// Counts the files under roots, until it is stopped.
     pub(super) fn count(&self, roots: &[Root]) {
         for root in roots {
-            for entry in walk_builder(&root.folder).build().filter_map(Result::ok) {
+            for entry in walk_builder(&root.folder, None).build().filter_map(Result::ok) {
                 if self.is_stopped.load(Ordering::Relaxed) {
                     return;
                 }

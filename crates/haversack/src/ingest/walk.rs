@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ignore::{Walk, WalkBuilder};
 
+use super::changed::ChangedPaths;
 use super::skip::{IngestSkipReason, Skip};
 
 /// How a root is named in the store.
@@ -45,9 +46,21 @@ impl Root {
         Ok(Root { folder, name, is_file })
     }
 
-    /// The prefix of the paths of its files.
-    pub(super) fn prefix(&self) -> String {
-        if self.is_file { self.name.clone() } else { format!("{}/", self.name) }
+    /// The path in the store of a file or folder below it.
+    pub(super) fn stored_path(&self, at: &Path) -> Result<String, Skip> {
+        let below = at.strip_prefix(&self.folder).unwrap_or(at);
+        let mut name = self.name.clone();
+        for part in below.components() {
+            let Some(part) = part.as_os_str().to_str() else {
+                let path = format!("{}/{}", self.name, below.to_string_lossy());
+                let what = "its name is not UTF-8".to_owned();
+                let reason = IngestSkipReason::UnusableName { what };
+                return Err(Skip { path, line: None, reason });
+            };
+            name.push('/');
+            name.push_str(part);
+        }
+        Ok(name)
     }
 }
 
@@ -70,43 +83,32 @@ pub(super) enum WalkStep {
     UnreadableFolder(Skip),
 }
 
-/// Walks everything under a folder that is to be read, in any order.
-pub(super) fn walk_builder(folder: &Path) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(folder);
-    builder.follow_links(false).require_git(false).git_global(false).git_exclude(false);
-    builder
-}
-
 /// An iterator over the files under a root, in the order of their paths.
 pub(super) struct FileWalk {
     walk: Walk,
     root: Root,
 }
 
+/// A walk of what ingestion reads: no hidden and ignored files, no links. With `changed`, only of that
+/// part, by the same rules.
+pub(super) fn walk_builder(folder: &Path, changed: Option<&ChangedPaths>) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(folder);
+    builder.follow_links(false).require_git(false).git_global(false).git_exclude(false);
+    if let Some(changed) = changed {
+        let changed = changed.clone();
+        builder.filter_entry(move |entry| changed.leads_to(entry.path()));
+    }
+    builder
+}
+
 impl FileWalk {
-    pub(super) fn new(root: Root) -> FileWalk {
-        let walk = walk_builder(&root.folder).sort_by_file_path(Path::cmp).build();
+    pub(super) fn new(root: Root, changed: Option<&ChangedPaths>) -> FileWalk {
+        let walk = walk_builder(&root.folder, changed).sort_by_file_path(Path::cmp).build();
         FileWalk { walk, root }
     }
 
-    /// The path of a file in the store.
     fn stored_path(&self, at: &Path) -> Result<String, Skip> {
-        let below = at.strip_prefix(&self.root.folder).unwrap_or(at);
-        let mut name = self.root.name.clone();
-        for part in below.components() {
-            let Some(part) = part.as_os_str().to_str() else {
-                let path = format!("{}/{}", self.root.name, below.to_string_lossy());
-                let what = "its name is not UTF-8".to_owned();
-                return Err(Skip {
-                    path,
-                    line: None,
-                    reason: IngestSkipReason::UnusableName { what },
-                });
-            };
-            name.push('/');
-            name.push_str(part);
-        }
-        Ok(name)
+        self.root.stored_path(at)
     }
 
     fn to_step(&self, entry: &ignore::DirEntry) -> Option<WalkStep> {

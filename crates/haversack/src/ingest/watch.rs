@@ -1,7 +1,8 @@
 //! Keeps a workspace like the folders that it was added from: adds what changes, deletes what goes.
 //!
-//! Events of the file system only say that something changed; what, the incremental import finds out. So a
-//! lost or repeated event does no harm, and a full look follows at the start, after an overflow and now and then.
+//! Events of the file system only say where something changed; what, the incremental import finds out, by looking
+//! at those files and folders alone. So a repeated event does no harm, and a full look follows at the start, after
+//! an overflow or a failure, and now and then.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use haversack_store::store::Store;
 use haversack_store::store::viewer::Principal;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
+use super::changed::{CHANGED_MAX, ChangedPaths};
+use super::run::run_changed;
 use super::walk::walk_builder;
 use super::{IngestError, IngestRequest, IngestSummary, add};
 
@@ -68,14 +71,22 @@ pub fn watch(
     report: &mut dyn FnMut(WatchEvent<'_>),
 ) {
     let mut folders = WatchedFolders::start(request.poll.is_some());
-    let mut dirty: BTreeSet<PathBuf> = request.paths.iter().cloned().collect();
+    let mut dirty = everything(&request.paths);
+    // Paths of which it is not known how the workspace stands to them.
+    let mut failed: BTreeSet<PathBuf> = BTreeSet::new();
     while !stop.load(Ordering::Relaxed) {
-        for path in std::mem::take(&mut dirty) {
+        for (path, mut part) in std::mem::take(&mut dirty) {
+            if failed.remove(&path) {
+                part = DirtyPart::All;
+            }
             // Before reading, so that a change in the meantime is told of.
-            folders.watch(&path);
-            match sync(store, request, &path, clock()) {
+            folders.watch(&path, &part);
+            match sync(store, request, (&path, &part), clock()) {
                 Ok(summary) => report(WatchEvent::Synced(&path, &summary)),
-                Err(error) => report(WatchEvent::Failed(&path, &error)),
+                Err(error) => {
+                    report(WatchEvent::Failed(&path, &error));
+                    failed.insert(path);
+                }
             }
         }
         if let Some(cause) = folders.take_trouble() {
@@ -90,10 +101,33 @@ pub fn watch(
     }
 }
 
+/// The part of a path that is to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum DirtyPart {
+    All,
+    /// These files and folders.
+    Changed(BTreeSet<PathBuf>),
+}
+
+impl DirtyPart {
+    fn add(&mut self, changed: &Path) {
+        if let DirtyPart::Changed(paths) = self {
+            paths.insert(changed.to_owned());
+            if paths.len() > CHANGED_MAX {
+                *self = DirtyPart::All;
+            }
+        }
+    }
+}
+
+fn everything(paths: &[PathBuf]) -> BTreeMap<PathBuf, DirtyPart> {
+    paths.iter().map(|path| (path.clone(), DirtyPart::All)).collect()
+}
+
 fn sync(
     store: &dyn Store,
     request: &WatchRequest,
-    path: &Path,
+    (path, part): (&Path, &DirtyPart),
     now: Timestamp,
 ) -> Result<IngestSummary, IngestError> {
     let origin = format!("watch-{}", now.as_millis());
@@ -104,7 +138,10 @@ fn sync(
         reader_program: request.reader_program.clone(),
         ..IngestRequest::new(vec![path.to_owned()], now, &origin)
     };
-    add(store, &add_request, &mut |_| {})
+    match part {
+        DirtyPart::All => add(store, &add_request, &mut |_| {}),
+        DirtyPart::Changed(changed) => run_changed(store, &add_request, (path, changed)),
+    }
 }
 
 /// One event: the paths that it is about, or the loss of events.
@@ -166,21 +203,29 @@ impl WatchedFolders {
         self.trouble.take()
     }
 
-    /// Watches the folders under a path that ingestion reads.
-    fn watch(&mut self, path: &Path) {
+    /// Watches the folders under a path that ingestion reads, in the part that changed.
+    fn watch(&mut self, path: &Path, part: &DirtyPart) {
         let Some(watcher) = &mut self.watcher else { return };
         let Ok(path) = path.canonicalize() else { return };
         let root = if path.is_dir() { path.clone() } else { parent_of(&path) };
         let depth = if path.is_dir() { None } else { Some(0) };
-        let walk = walk_builder(&root).max_depth(depth).build();
+        let changed = match part {
+            DirtyPart::Changed(changed) => ChangedPaths::below(&root, changed),
+            DirtyPart::All => None,
+        };
+        let walk = walk_builder(&root, changed.as_ref()).max_depth(depth).build();
         let entries = walk.filter_map(Result::ok);
         let is_folder =
             |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
         let found: BTreeSet<PathBuf> =
             entries.filter(is_folder).map(ignore::DirEntry::into_path).collect();
         let mut failed = None;
-        // Those that are gone lose their watch by themselves, but may come back under the same name.
-        self.watched.retain(|known| found.contains(known) || !known.starts_with(&root));
+        // Those that are gone lose their watch by themselves, but may come back under the same name. One that
+        // changed may be another one already.
+        self.watched.retain(|known| match &changed {
+            Some(changed) => !changed.covers(known),
+            None => found.contains(known) || !known.starts_with(&root),
+        });
         for folder in found {
             if self.watched.contains(&folder) {
                 continue;
@@ -199,35 +244,42 @@ impl WatchedFolders {
         }
     }
 
-    /// Waits for changes, and returns the given paths that they are under. After `full_look` all are.
-    fn wait(&self, paths: &[PathBuf], full_look: Duration, stop: &AtomicBool) -> BTreeSet<PathBuf> {
-        let all = || paths.iter().cloned().collect();
+    /// Waits for changes, and returns the given paths that they are under with what changed there. After
+    /// `full_look` it is everything.
+    fn wait(
+        &self,
+        paths: &[PathBuf],
+        full_look: Duration,
+        stop: &AtomicBool,
+    ) -> BTreeMap<PathBuf, DirtyPart> {
         let roots: Vec<(PathBuf, &PathBuf)> =
             paths.iter().map(|path| (path.canonicalize().unwrap_or(path.clone()), path)).collect();
         let until = Instant::now() + full_look;
-        let mut dirty = BTreeSet::new();
+        let mut dirty: BTreeMap<PathBuf, DirtyPart> = BTreeMap::new();
         let mut read_at: Option<Instant> = None;
         let mut latest: Option<Instant> = None;
         loop {
             let now = Instant::now();
             if stop.load(Ordering::Relaxed) {
-                return BTreeSet::new();
+                return BTreeMap::new();
             }
             if read_at.is_some_and(|at| at <= now) {
                 return dirty;
             }
             if now >= until {
-                return all();
+                return everything(paths);
             }
             let next = read_at.unwrap_or(until).min(now + STOP_CHECK).min(until);
             match self.changes.recv_timeout(next.saturating_duration_since(now)) {
-                Ok(Change::Lost) => return all(),
+                Ok(Change::Lost) => return everything(paths),
                 Ok(Change::Paths(changed)) => {
-                    let under = |root: &Path| changed.iter().any(|path| path.starts_with(root));
-                    let hit = roots.iter().filter(|(root, _)| under(root));
-                    let before = dirty.len();
-                    dirty.extend(hit.map(|(_, path)| (*path).clone()));
-                    if before > 0 || !dirty.is_empty() {
+                    for (root, path) in &roots {
+                        for changed in changed.iter().filter(|path| path.starts_with(root)) {
+                            let none = || DirtyPart::Changed(BTreeSet::new());
+                            dirty.entry((*path).clone()).or_insert_with(none).add(changed);
+                        }
+                    }
+                    if !dirty.is_empty() {
                         let latest = *latest.get_or_insert(now + WAIT_MAX);
                         read_at = Some((now + QUIET).min(latest));
                     }
