@@ -25,8 +25,8 @@ export async function start(auth = "auto") {
   });
   return {
     url,
-    key: () =>
-      execFileSync(binary, ["key", "create", "test", "--scope", "admin", "--data", folder], {
+    key: (scope = "admin") =>
+      execFileSync(binary, ["key", "create", `test-${scope}`, "--scope", scope, "--data", folder], {
         encoding: "utf8",
       }).trim(),
     async ask(method, path, body, headers = {}) {

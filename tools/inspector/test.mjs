@@ -276,6 +276,73 @@ async function problems(page) {
   assert.equal(await text(page, "#problem"), "");
 }
 
+const asFile = (name, text) => ({ name, mimeType: "application/octet-stream", buffer: Buffer.from(text) });
+
+async function uploaded(page) {
+  await page.waitForSelector("#uploads-stop", { state: "detached" });
+  const rows = page.locator("#uploads .upload");
+  return rows.evaluateAll((all) => all.map((row) => [row.dataset.state, row.textContent]));
+}
+
+async function addsFiles(server, page) {
+  await page.fill("#user", "");
+  await page.fill("#groups", "");
+  await page.click("#tab-files");
+  const vector = VECTORS[1];
+  await page.setInputFiles("#choose-files", [
+    asFile("tea.md", "# Tea\n\nAnna drinks green tea.\n"),
+    asFile(`${vector}.md`, `what about ${vector}`),
+    asFile("picture.png", "\x89PNG\r\n\x00\x00"),
+    asFile("..", "a name that is no path"),
+  ]);
+  let rows = await uploaded(page);
+  assert.deepEqual(rows.map(([state]) => state), ["done", "done", "failed", "failed"]);
+  assert.ok(rows[0][1].includes("1 item stored"), rows[0][1]);
+  assert.ok(rows[1][1].startsWith(`${vector}.md`), "a hostile name is shown as it is");
+  assert.ok(rows[2][1].includes("picture.png") && rows[2][1].includes("not stored"), rows[2][1]);
+  assert.ok(rows[3][1].includes("not a relative path"), rows[3][1]);
+  const summary = await text(page, "#uploads-summary");
+  assert.equal(summary, "2 items stored from 4 files, 2 not stored.");
+  const item = await server.ask("GET", `/v1/workspaces/hostile/items/${encodeURIComponent("tea.md")}`);
+  assert.ok(item.body.includes("green tea"));
+  await page.waitForFunction(
+    (facts) => document.getElementById("workspace-facts").textContent.startsWith(facts),
+    `${VECTORS.length + 3} items`,
+  );
+  await picture(page, "files");
+
+  // A drop, with text that is no file beside the file, and one that misses its place.
+  await page.evaluate((dropped) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File(["dropped text about soup"], dropped));
+    transfer.items.add("https://evil.example/", "text/uri-list");
+    const event = () => new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true });
+    window.missed = document.body.dispatchEvent(event());
+    document.getElementById("drop").dispatchEvent(event());
+  }, "soup.txt");
+  await page.waitForFunction(() => document.getElementById("uploads-summary").textContent.includes("from 1 file"));
+  rows = await uploaded(page);
+  assert.deepEqual(rows.map(([state]) => state), ["done"]);
+  assert.equal(await page.evaluate(() => window.missed), false, "the browser does not open the file");
+
+  // A folder keeps its paths; what is in it already is unchanged.
+  await page.evaluate(() => {
+    const file = new File(["a plan"], "plan.md");
+    Object.defineProperty(file, "webkitRelativePath", { value: "docs/plan.md" });
+    const input = document.getElementById("choose-folder");
+    Object.defineProperty(input, "files", { value: [file], configurable: true });
+    input.dispatchEvent(new Event("change"));
+    delete input.files;
+  });
+  await page.waitForFunction(() => document.getElementById("uploads").textContent.includes("docs/plan.md"));
+  await uploaded(page);
+  await server.ask("GET", `/v1/workspaces/hostile/items/${encodeURIComponent("docs/plan.md")}`);
+  await page.setInputFiles("#choose-files", [asFile("tea.md", "# Tea\n\nAnna drinks green tea.\n")]);
+  await page.waitForFunction(() => document.getElementById("uploads").textContent.includes("1 unchanged"));
+  assert.equal(await page.evaluate(() => window.pwned), undefined, "a name ran");
+  assert.deepEqual(await page.evaluate(() => window.violations), []);
+}
+
 async function sharedView(server) {
   const { page, context, sound } = await visit(server.url);
   for (const vector of VECTORS) {
@@ -333,9 +400,20 @@ async function asksForAKey() {
       ].join("\n"),
     );
     assert.ok(!kept.includes(secret), "the key is nowhere but in memory");
+    // A key that may only read is refused for the first file, and no other is sent.
     await page.reload();
     await page.waitForSelector("#key-area:not([hidden])");
-    await sound([401, 401, 401]);
+    await page.fill("#key", server.key("read"));
+    await page.press("#key", "Enter");
+    await page.waitForSelector("#recipe option[value=hostile]", { state: "attached" });
+    await page.click("#tab-files");
+    await page.setInputFiles("#choose-files", [asFile("a.md", "a"), asFile("b.md", "b")]);
+    const rows = await uploaded(page);
+    assert.ok(rows[0][1].includes("the scope write"), rows[0][1]);
+    assert.deepEqual(rows.map(([state]) => state), ["failed", "left"]);
+    await page.reload();
+    await page.waitForSelector("#key-area:not([hidden])");
+    await sound([401, 401, 401, 403, 401]);
     await context.close();
   } finally {
     await server.stop();
@@ -356,7 +434,7 @@ async function fitsNarrowPages(server) {
     });
     await page.goto(`${server.url}/#${said}`);
     await page.waitForSelector("#summary:not([hidden])");
-    for (const view of ["pack", "ledger", "frontier", "back", "search", "items"]) {
+    for (const view of ["pack", "ledger", "frontier", "back", "search", "items", "files"]) {
       await page.click(`#tab-${view}`);
       const width = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(width <= 380, `${view} is ${width} wide`);
@@ -383,6 +461,7 @@ try {
   await looksBack(server, page);
   await sound();
   await problems(page);
+  await addsFiles(server, page);
   await context.close();
   await sharedView(server);
   await fitsNarrowPages(server);

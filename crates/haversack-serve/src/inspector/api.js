@@ -37,10 +37,11 @@ function encodePath(parts, ...names) {
   return parts.reduce((whole, part, n) => whole + encoded[n - 1] + part);
 }
 
-function headersFor(viewer, body) {
+function headersFor(viewer, body, file) {
   const headers = { accept: "application/json" };
   if (key) headers.authorization = `Bearer ${key}`;
   if (body !== undefined) headers["content-type"] = "application/json";
+  if (file !== undefined) headers["content-type"] = "application/octet-stream";
   if (viewer?.user) headers["haversack-user"] = encodeURIComponent(viewer.user);
   if (viewer?.groups?.length) headers["haversack-groups"] = viewer.groups.map(encodeURIComponent).join(",");
   return headers;
@@ -55,7 +56,7 @@ async function parseBody(response) {
   }
 }
 
-async function send(method, path, { query = {}, body, viewer, signal } = {}) {
+async function send(method, path, { query = {}, body, file, viewer, signal } = {}) {
   const parameters = new URLSearchParams(
     Object.entries(query).filter(([, value]) => value !== "" && value !== undefined),
   );
@@ -65,8 +66,8 @@ async function send(method, path, { query = {}, body, viewer, signal } = {}) {
     response = await fetch(url, {
       method,
       signal,
-      headers: headersFor(viewer, body),
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: headersFor(viewer, body, file),
+      body: body === undefined ? file : JSON.stringify(body),
       credentials: "omit",
       redirect: "error",
     });
@@ -139,6 +140,11 @@ export function search(workspace, body, viewer) {
 
 export function items(workspace, query, viewer) {
   return send("GET", encodePath`v1/workspaces/${workspace}/items`, { query, viewer });
+}
+
+/** Reads a file into the workspace under a name; what was skipped and remarked is in the answer. */
+export function addFile(workspace, { file, name }, viewer, signal) {
+  return send("POST", encodePath`v1/workspaces/${workspace}/files`, { query: { name }, file, viewer, signal });
 }
 
 export function item(workspace, id, viewer) {

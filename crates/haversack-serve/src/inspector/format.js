@@ -13,6 +13,13 @@ export function counted(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
+/** A number of bytes. */
+export function size(bytes) {
+  const units = ["bytes", "kB", "MB", "GB"];
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length - 1);
+  return `${SHORT.format(bytes / 1000 ** step)} ${units[step]}`;
+}
+
 /** A score: three digits. */
 export function score(number) {
   return Number.isFinite(number) ? number.toFixed(3) : "–";

@@ -13,6 +13,7 @@ import { openItem } from "./sheet.js";
 import * as storeViews from "./store-views.js";
 import { clearSummary, showSummary } from "./summary.js";
 import * as tabs from "./tabs.js";
+import * as uploadView from "./upload-view.js";
 
 const state = { packed: null, frontier: null, running: null, document: null, loads: 0 };
 const packButton = byId("pack");
@@ -142,6 +143,10 @@ function openReceipt(id) {
 }
 
 const itemsView = storeViews.start(current);
+const uploads = uploadView.start(current, () => {
+  itemsView.clear();
+  describeWorkspace();
+});
 
 async function viewChanged(view) {
   form.writeAddress(view);
@@ -168,6 +173,7 @@ async function chooseWorkspace(preferredRecipe) {
   clearProblem();
   fill(byId("workspace-facts"));
   itemsView.clear();
+  uploads.clear();
   storeViews.clearSearchResults();
   const name = form.chosenWorkspace();
   if (!name) return describeWorkspace();

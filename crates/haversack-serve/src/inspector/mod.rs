@@ -72,6 +72,7 @@ static FILES: &[InspectorFile] = files![
     "store-views.js",
     "summary.js",
     "tabs.js",
+    "upload-view.js",
 ];
 
 /// The names of the files.
