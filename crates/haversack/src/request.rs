@@ -123,8 +123,8 @@ pub struct Request {
     pub degrade: Option<bool>,
     /// Whether a cached pack may be returned.
     pub cache: bool,
-    /// Whether the receipt is stored, uses are recorded, and the pack is cached. A preview does none of
-    /// this.
+    /// Whether the receipt is stored, uses are recorded, missing summaries are made, and the pack is
+    /// cached. A preview does none of this.
     pub keep: bool,
 }
 

@@ -306,10 +306,11 @@ impl Workspace {
         observer: Option<StageObserver>,
     ) -> Result<Assembled, Error> {
         let is_replay = replayed.is_some();
-        let is_current = !is_replay && request.as_of.is_none();
+        // A preview leaves nothing behind, so it has no summaries made.
+        let makes_summaries = !is_replay && request.as_of.is_none() && request.keep;
         let mut inputs = self.pack_inputs(ready, snapshot, request, before.as_deref(), replayed)?;
         inputs.observer.clone_from(&observer);
-        let missing = inputs.models.missing_summaries.clone().filter(|_| is_current);
+        let missing = inputs.models.missing_summaries.clone().filter(|_| makes_summaries);
         let snapshot = Arc::clone(&inputs.snapshot);
         let prepared = Box::pin(prepare(&self.0.shared, inputs)).await?;
         let mut assembled = select_and_assemble(prepared)?;

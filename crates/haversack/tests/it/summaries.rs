@@ -71,6 +71,11 @@ async fn a_page_gets_a_summary_of_what_all_its_readers_may_read_w8_w12() {
     let engine = provider.engine(&folder, SUMMARISE);
     let workspace = engine.workspace("home").unwrap();
     put_page(&workspace).await;
+    // A preview leaves nothing behind.
+    let preview = pack(&workspace, Request { keep: false, ..about_page() }).await;
+    assert!(misses_summary(&preview));
+    wait(&engine);
+    assert!(provider.summarised().is_empty());
     let before = pack(&workspace, about_page()).await;
     assert!(misses_summary(&before) && !before.text().contains(SUMMARY), "{}", before.text());
     wait(&engine);
