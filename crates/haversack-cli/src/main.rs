@@ -68,6 +68,7 @@ fn run(location: &StoreLocation, command: Command) -> Result<ExitOutcome> {
         Command::Trim(args) => commands::trim::run(&args),
         Command::Chunk(args) => commands::chunk::run(&args),
         Command::Eval(args) => commands::eval::run(location, &args),
+        Command::Shadow(args) => commands::shadow::run(location, &args),
         Command::Tune(args) => commands::tune::run(location, &args),
         Command::Recipe(command) => commands::recipe::run(location, &command),
         Command::Pack(args) => commands::pack::run(location, &args),

@@ -6,6 +6,7 @@ mod model;
 mod pack;
 mod recipe;
 mod serve;
+mod shadow;
 mod store;
 mod sync;
 mod tune;
@@ -20,6 +21,7 @@ pub(crate) use model::*;
 pub(crate) use pack::*;
 pub(crate) use recipe::*;
 pub(crate) use serve::*;
+pub(crate) use shadow::*;
 pub(crate) use store::*;
 pub(crate) use sync::*;
 pub(crate) use tune::*;
@@ -87,6 +89,8 @@ pub(crate) enum Command {
     Pack(PackArgs),
     /// Measure how much of the evidence for known questions reaches the pack
     Eval(EvalArgs),
+    /// Compare the contexts that another system gave with what would be packed in as many tokens
+    Shadow(ShadowArgs),
     /// Find better weights for a recipe, by questions whose answers are known
     Tune(TuneArgs),
     /// List, show, check and begin recipes: what a pack is made of

@@ -37,6 +37,7 @@ pub(crate) mod replay;
 mod request;
 pub(crate) mod search;
 pub(crate) mod serve;
+pub(crate) mod shadow;
 pub(crate) mod show;
 pub(crate) mod stats;
 pub(crate) mod sync;

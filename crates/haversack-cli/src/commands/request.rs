@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::omissions::omission_lines;
 use super::recipe::recipes_of;
-use crate::args::{RequestArgs, StoreLocation};
+use crate::args::{RequestArgs, StoreLocation, TokenizerArgs};
 use crate::input::{now, read_text, reader_program, tokenizer};
 use crate::location::kinds_at;
 use crate::output::{Bar, grouped, say};
@@ -92,7 +92,7 @@ pub(crate) fn open(location: &StoreLocation, typed: &RequestArgs) -> Result<Quer
                 "{recipe}: a server packs by its own recipes: store this one there (PUT \
                  /v1/workspaces/{{ws}}/recipes/{{name}}) and give its name, or stop the server"
             );
-            if let Some(file) = tokenizer_path(typed) {
+            if let Some(file) = tokenizer_path(&typed.counting) {
                 bail!("{file}: a server cannot count by a file: give --model or an encoding");
             }
             let recipe = server.recipe(recipe)?;
@@ -102,8 +102,8 @@ pub(crate) fn open(location: &StoreLocation, typed: &RequestArgs) -> Result<Quer
 }
 
 /// The tokenizer file that was given, if one was.
-fn tokenizer_path(typed: &RequestArgs) -> Option<&str> {
-    let name = typed.counting.tokenizer.as_deref()?;
+pub(super) fn tokenizer_path(counting: &TokenizerArgs) -> Option<&str> {
+    let name = counting.tokenizer.as_deref()?;
     let is_built_in = Encoding::by_name(name).is_some() || name == CharacterEstimate.name();
     (!is_built_in).then_some(name)
 }
@@ -111,7 +111,7 @@ fn tokenizer_path(typed: &RequestArgs) -> Option<&str> {
 /// An engine with the recipe and tokenizer files that were given, and the recipe's name.
 fn builder_with_files(typed: &RequestArgs) -> Result<(Builder, String)> {
     let mut builder = Engine::builder();
-    if let Some(name) = tokenizer_path(typed) {
+    if let Some(name) = tokenizer_path(&typed.counting) {
         builder = builder.tokenizer(name, tokenizer(&typed.counting)?);
     }
     let (name, recipes) = recipe_and_siblings(&typed.recipe)?;
@@ -225,13 +225,8 @@ pub(crate) fn fields(typed: &RequestArgs, shape: Shape) -> Result<Map<String, Va
         None => Map::new(),
     };
     let (position, selection) = (&typed.position, &typed.selection);
-    let query = match shape {
-        Shape::Prime => "message",
-        Shape::Proposal => "userPrompt",
-        _ => "query",
-    };
     let texts = [
-        (query, &typed.query),
+        (query_field(shape), &typed.query),
         ("user", &typed.identity.user),
         ("model", &typed.counting.model),
         ("tokenizer", &typed.counting.tokenizer),
@@ -257,8 +252,7 @@ pub(crate) fn fields(typed: &RequestArgs, shape: Shape) -> Result<Map<String, Va
     }
     for (name, time) in [("now", &position.now), ("asOf", &position.as_of)] {
         if let Some(time) = time {
-            let millis: Option<i64> = time.parse().ok();
-            fields.insert(name.to_owned(), millis.map_or_else(|| json!(time), |ms| json!(ms)));
+            fields.insert(name.to_owned(), time_value(time));
         }
     }
     if !typed.identity.group.is_empty() {
@@ -291,6 +285,20 @@ pub(crate) fn fields(typed: &RequestArgs, shape: Shape) -> Result<Map<String, Va
     Ok(fields)
 }
 
+/// The field that holds the question in a recipe's shape.
+pub(super) const fn query_field(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Prime => "message",
+        Shape::Proposal => "userPrompt",
+        _ => "query",
+    }
+}
+
+/// A time as it was typed: Unix milliseconds, or text.
+pub(super) fn time_value(time: &str) -> Value {
+    time.parse::<i64>().map_or_else(|_| json!(time), |millis| json!(millis))
+}
+
 /// The type of the request; for memories, which types to look for.
 fn add_type(fields: &mut Map<String, Value>, types: &[String], shape: Shape) -> Result<()> {
     match (shape, types) {
@@ -307,7 +315,7 @@ fn add_type(fields: &mut Map<String, Value>, types: &[String], shape: Shape) -> 
 }
 
 /// Sets the budget under the name that the recipe's shape has for it.
-fn add_budget(fields: &mut Map<String, Value>, budget: u32, shape: Shape) {
+pub(super) fn add_budget(fields: &mut Map<String, Value>, budget: u32, shape: Shape) {
     let name = match shape {
         Shape::Proposal => "targetBudget",
         Shape::Situation => "maxTokens",
@@ -330,7 +338,7 @@ fn object_field<'f>(fields: &'f mut Map<String, Value>, name: &str) -> &'f mut M
 }
 
 /// A JSON object on the command line, in a file or on standard input.
-fn object(option: &str, text: &str) -> Result<Map<String, Value>> {
+pub(super) fn object(option: &str, text: &str) -> Result<Map<String, Value>> {
     let read = match text.strip_prefix('@') {
         Some(file) => Some(read_text(Path::new(file)).context(option.to_owned())?),
         None if text == "-" => Some(read_text(Path::new("-")).context(option.to_owned())?),

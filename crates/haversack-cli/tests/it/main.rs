@@ -13,6 +13,7 @@ mod past;
 mod recipe;
 mod serve;
 mod server;
+mod shadow;
 mod store;
 mod sync;
 #[path = "../../../haversack-model/tests/it/tiny.rs"]

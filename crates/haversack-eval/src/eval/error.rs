@@ -75,22 +75,33 @@ pub enum EvalError {
         #[source]
         source: Box<haversack::Error>,
     },
+    /// A question cannot be asked, or the workspace cannot be read.
+    #[error("line {line}, question {question:?}")]
+    Data {
+        /// The line of the question.
+        line: u64,
+        /// Which question, by its id.
+        question: String,
+        /// Why.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The event handler failed.
     #[error("cannot write the results")]
     EventHandler(#[source] std::io::Error),
 }
 
 impl EvalError {
-    pub(super) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> EvalError {
+    pub(crate) fn read(path: &Path) -> impl FnOnce(std::io::Error) -> EvalError {
         let path = path.to_owned();
         |source| EvalError::Read { path, source }
     }
 
-    pub(super) fn folder(path: &Path, what: impl Into<String>) -> EvalError {
+    pub(crate) fn folder(path: &Path, what: impl Into<String>) -> EvalError {
         EvalError::Folder { path: path.to_owned(), what: what.into() }
     }
 
-    pub(super) fn line(path: &Path, line: u64, what: impl Into<String>) -> EvalError {
+    pub(crate) fn line(path: &Path, line: u64, what: impl Into<String>) -> EvalError {
         EvalError::Line { path: path.to_owned(), line, what: what.into() }
     }
 }

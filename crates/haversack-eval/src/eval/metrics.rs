@@ -49,7 +49,7 @@ pub struct Mean {
 
 impl Mean {
     /// The mean of the values that are `Some`.
-    pub(super) fn of(values: impl IntoIterator<Item = Option<f64>>) -> Mean {
+    pub(crate) fn of(values: impl IntoIterator<Item = Option<f64>>) -> Mean {
         let (mut sum, mut n) = (0.0, 0);
         for value in values.into_iter().flatten() {
             sum += value;

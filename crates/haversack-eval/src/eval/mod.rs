@@ -9,6 +9,7 @@ mod answer;
 mod blocks;
 mod broken;
 mod clutter;
+mod context;
 mod corpus;
 mod cover;
 mod dates;
@@ -44,12 +45,16 @@ pub use question::AnswerSkip;
 pub use ruler::{Metric, MetricShares, PackMeasurement};
 pub use warnings::{SetWarnings, WarningCount};
 
+pub(crate) use self::context::{GivenContext, measure_context};
 use self::folder::EvalFolder;
 pub(crate) use self::library::{LibraryText, TextLibrary};
 use self::metrics::OffTopicPack;
-pub(crate) use self::question::{EvalQuestion, Evidence};
+pub(crate) use self::off_topic::is_chosen;
+pub(crate) use self::question::{EvalQuestion, Evidence, Gold};
+pub(crate) use self::rows::RowFile;
 use self::run::ScopeResult;
 pub(crate) use self::run::{EvalPlan, full_budget_request};
+pub(crate) use self::words::{NormalizedWords, collapse_whitespace};
 use haversack::engine::Builder;
 
 /// The encoding that counts tokens: the one that published results use.

@@ -28,7 +28,7 @@ pub(super) fn read(folder: &Path, limit: usize) -> Result<Vec<String>, EvalError
 }
 
 /// Whether an even sample of `limit` out of `all` contains this number.
-pub(super) const fn is_chosen(number: usize, limit: usize, all: usize) -> bool {
+pub(crate) const fn is_chosen(number: usize, limit: usize, all: usize) -> bool {
     // Chosen where `number * limit / all` increases.
     limit >= all || number * limit / all != (number + 1) * limit / all
 }

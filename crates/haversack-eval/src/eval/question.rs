@@ -93,7 +93,7 @@ pub enum AnswerSkip {
 
 impl Gold {
     /// The answer in a question's `meta`, without alternatives that prove nothing about a pack.
-    fn of(answer: Option<Value>, question: &str) -> Result<Gold, String> {
+    pub(crate) fn of(answer: Option<Value>, question: &str) -> Result<Gold, String> {
         let given = match answer {
             None | Some(Value::Null) => return Ok(Gold::None),
             Some(Value::Array(given)) => given,
@@ -126,8 +126,16 @@ impl Gold {
         Ok(Gold::AnyOf(alternatives.into_iter().map(alternative).collect()))
     }
 
+    /// The words of all alternatives.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Gold::AnyOf(all) => all.iter().map(|one| one.words.as_str()).collect(),
+            Gold::None | Gold::Skipped(_) => String::new(),
+        }
+    }
+
     /// Whether labelled documents still have to be searched for an alternative.
-    pub(super) fn needs_lookup(&self) -> bool {
+    pub(crate) fn needs_lookup(&self) -> bool {
         match self {
             Gold::AnyOf(all) => all.iter().any(|one| !one.is_labelled),
             Gold::None | Gold::Skipped(_) => false,
@@ -135,14 +143,14 @@ impl Gold {
     }
 
     /// Marks the alternatives that a labelled document contains.
-    pub(super) fn mark_labelled_in(&mut self, document: &NormalizedWords) {
+    pub(crate) fn mark_labelled_in(&mut self, document: &NormalizedWords) {
         if let Gold::AnyOf(all) = self {
             all.iter_mut().for_each(|one| one.is_labelled |= document.contains(&one.words));
         }
     }
 
     /// Drops the alternatives that no labelled document contains.
-    pub(super) fn drop_unlabelled(&mut self) {
+    pub(crate) fn drop_unlabelled(&mut self) {
         if let Gold::AnyOf(all) = self {
             all.retain(|one| one.is_labelled);
             if all.is_empty() {

@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 use super::error::EvalError;
 
 /// A file of lines.
-pub(super) struct RowFile {
+pub(crate) struct RowFile {
     path: Arc<Path>,
     lines: BoundedLines<BufReader<File>>,
 }
 
 impl RowFile {
-    pub(super) fn open(path: &Path) -> Result<RowFile, EvalError> {
+    pub(crate) fn open(path: &Path) -> Result<RowFile, EvalError> {
         let file = File::open(path).map_err(EvalError::read(path))?;
         let input = BufReader::with_capacity(64 << 10, file);
         let lines = BoundedLines::new(input, transfer::LINE_BYTES_MAX);
@@ -53,7 +53,7 @@ impl RowFile {
     }
 
     /// The next object.
-    pub(super) fn object(&mut self) -> Result<Option<JsonRow>, EvalError> {
+    pub(crate) fn object(&mut self) -> Result<Option<JsonRow>, EvalError> {
         let path = Arc::clone(&self.path);
         let Some((line, text)) = self.text()? else { return Ok(None) };
         let fields: Map<String, Value> = serde_json::from_str(&text)
@@ -71,13 +71,18 @@ impl RowFile {
 }
 
 /// One JSON object of a file.
-pub(super) struct JsonRow {
+pub(crate) struct JsonRow {
     path: Arc<Path>,
-    pub(super) line: u64,
+    pub(crate) line: u64,
     fields: Map<String, Value>,
 }
 
 impl JsonRow {
+    /// All fields.
+    pub(crate) fn into_fields(self) -> Map<String, Value> {
+        self.fields
+    }
+
     pub(super) fn error(&self, what: impl Into<String>) -> EvalError {
         EvalError::line(&self.path, self.line, what)
     }

@@ -91,7 +91,7 @@ impl MetricShares {
         self.0[metric as usize]
     }
 
-    const fn set(&mut self, metric: Metric, share: Option<f64>) {
+    pub(super) const fn set(&mut self, metric: Metric, share: Option<f64>) {
         self.0[metric as usize] = share;
     }
 }

@@ -30,6 +30,10 @@ impl NormalizedWords {
         NormalizedWords(words)
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

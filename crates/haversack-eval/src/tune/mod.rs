@@ -19,9 +19,7 @@ pub use self::knobs::SettingChange;
 
 use self::choice::{CrossValidation, Scores, mean};
 use self::knobs::{Knob, changes, knobs, settings_to_try, with_values};
-use crate::eval::{
-    self, EvalAnswer, EvalError, EvalEvent, EvalOptions, EvalPlan, EventHandler, Metric,
-};
+use crate::eval::{self, EvalAnswer, EvalError, EvalEvent, EvalOptions, EvalPlan, EventHandler};
 use haversack::engine::{Builder, Workspace};
 use haversack::recipe::Recipe;
 
@@ -191,14 +189,9 @@ impl TuneOptions {
     }
 }
 
-/// The metrics of the objective: their mean for each pack, averaged over budgets. Metrics that a
-/// question lacks do not count.
-const OBJECTIVE: [Metric; 4] = [Metric::Answer, Metric::Evidence, Metric::Spans, Metric::Must];
-
+/// The mean objective of the packs for a question, over budgets.
 fn objective(answer: &EvalAnswer) -> f64 {
-    let packs = answer.packs.iter();
-    let means = packs.map(|pack| mean(OBJECTIVE.iter().filter_map(|one| pack.shares.get(*one))));
-    mean(means)
+    mean(answer.packs.iter().map(|pack| pack.shares.objective().unwrap_or(0.0)))
 }
 
 /// The settings of a recipe to try.

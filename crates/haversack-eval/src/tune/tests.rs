@@ -13,6 +13,7 @@ use haversack_store::store::viewer::Viewer;
 use tempfile::TempDir;
 
 use super::*;
+use crate::eval::Metric;
 use haversack::engine::Engine;
 use haversack::request::Request;
 
