@@ -224,15 +224,15 @@ fn one_signal_finishes_what_was_begun_and_a_second_does_not_wait_r26() {
         let mut held = TcpStream::connect(&serving.address).unwrap();
         let head = format!(
             "POST /v1/workspaces HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {admin}\r\ncontent-type: \
-             application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+             application/json\r\ncontent-length: {}\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n",
             serving.address,
             body.len()
         );
         held.write_all(head.as_bytes()).unwrap();
-        // The server has it in hand: this one and the request for figures.
-        while !serving.get("/metrics", &admin).1.contains("haversack_requests_in_flight 2") {
-            std::thread::yield_now();
-        }
+        // The server has it in hand when it asks for the body.
+        let mut go_on = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+        held.read_exact(&mut go_on).unwrap();
+        assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
         signal(&serving, "-TERM");
         let is_ready = || {
             let mut stream = TcpStream::connect(&serving.address).unwrap();

@@ -299,12 +299,7 @@ fn open_vectors(
 }
 
 pub(super) fn remove_folder(path: &Path) -> Result<(), IndexError> {
-    // Somebody may have put a file there.
-    let removed = match std::fs::symlink_metadata(path) {
-        Ok(found) if !found.is_dir() => std::fs::remove_file(path),
-        _ => std::fs::remove_dir_all(path),
-    };
-    match removed {
+    match std::fs::remove_dir_all(path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(IndexError::Text(TextError::File { path: path.to_owned(), source }))
         }

@@ -249,7 +249,7 @@ impl TextPart {
         // The lock of its folder is released before a new index takes it.
         self.state = TextState::Failed { index: None, cause: cause.clone() };
         let open = || TextIndex::open_with(&self.folder, &self.writers).map_err(IndexError::Text);
-        let begun = remove_folder(&self.folder).and_then(|()| open());
+        let begun = remove_index(&self.folder).and_then(|()| open());
         self.state = match begun {
             Ok(opened) => TextState::Rebuilding { index: opened.index, done: Row::new(0), cause },
             Err(error) => TextState::Failed { index: None, cause: error_chain(&error) },
@@ -336,6 +336,15 @@ impl TextPart {
             // A failure only costs time at the next start.
             let _ = index.close(wait_max);
         }
+    }
+}
+
+/// Removes the folder of an index, or what somebody put in its place.
+fn remove_index(path: &Path) -> Result<(), IndexError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.is_dir() => std::fs::remove_file(path)
+            .map_err(|source| TextError::File { path: path.to_owned(), source }.into()),
+        _ => remove_folder(path),
     }
 }
 

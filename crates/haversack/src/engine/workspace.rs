@@ -306,7 +306,6 @@ impl Workspace {
         observer: Option<StageObserver>,
     ) -> Result<Assembled, Error> {
         let is_replay = replayed.is_some();
-        // A preview leaves nothing behind, so it has no summaries made.
         let makes_summaries = !is_replay && request.as_of.is_none() && request.keep;
         let mut inputs = self.pack_inputs(ready, snapshot, request, before.as_deref(), replayed)?;
         inputs.observer.clone_from(&observer);

@@ -183,12 +183,21 @@ impl TextIndex {
     /// # Errors
     /// If the list of files cannot be read.
     pub fn verify(&self) -> Result<Vec<String>, TextError> {
-        let files = live_files(&self.index).map_err(TextError::Read)?;
-        let damage = |file: PathBuf| {
-            let error = IndexFile::open(&self.path.join(&file)).err()?;
-            Some(format!("{}: {error}", file.display()))
-        };
-        Ok(files.into_iter().filter_map(damage).collect())
+        let files = || live_files(&self.index).map_err(TextError::Read);
+        let mut live = files()?;
+        loop {
+            let damage = |file: &PathBuf| {
+                let error = IndexFile::open(&self.path.join(file)).err()?;
+                Some(format!("{}: {error}", file.display()))
+            };
+            let damaged: Vec<String> = live.iter().filter_map(damage).collect();
+            let now = files()?;
+            // A merge that ended meanwhile has removed the files of the segments that it merged.
+            if damaged.is_empty() || now == live {
+                return Ok(damaged);
+            }
+            live = now;
+        }
     }
 
     /// The revision of the last commit on the disk. A commit may be there although it ended with an
