@@ -9,7 +9,7 @@ use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde_json::{Map, Value};
 
 use super::keyset::{JwtError, KeySet};
-use super::{Access, ActsAs, Grant, KeyScope};
+use super::{Access, ActsAs, Grant, KeyScope, signature};
 use crate::config::Jwt;
 
 /// Accepted algorithms. Shared secrets and `none` are not.
@@ -40,6 +40,7 @@ pub(crate) struct TokenVerifier {
 impl TokenVerifier {
     /// Reads the set of keys.
     pub(crate) async fn open(config: &Jwt) -> Result<TokenVerifier, JwtError> {
+        signature::install();
         Ok(TokenVerifier { config: config.clone(), keys: KeySet::open(&config.jwks).await? })
     }
 

@@ -5,6 +5,7 @@ mod identity;
 mod jwt;
 mod keys;
 mod keyset;
+mod signature;
 #[cfg(test)]
 mod tests;
 mod token;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
+use jsonwebtoken::{Algorithm, Header, get_current_timestamp};
+use ring::hmac;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use self::signed::{FIRST, Issuer, SECOND, set};
+use self::signed::{FIRST, Issuer, SECOND, encode, set};
 use super::{ActsAs, KeyScope, TokenVerifier};
 use crate::config::Jwt;
 
@@ -61,7 +62,8 @@ async fn what_is_not_for_us_or_not_signed_is_nothing() {
     let (signed, _) = good.rsplit_once('.').unwrap();
     let mut shared = Header::new(Algorithm::HS256);
     shared.kid = Some(FIRST.id.into());
-    let secret = EncodingKey::from_secret(FIRST.public.as_bytes());
+    let secret = hmac::Key::new(hmac::HMAC_SHA256, FIRST.public.as_bytes());
+    let by_secret = |text: &[u8]| hmac::sign(&secret, text).as_ref().to_vec();
     for (what, token) in [
         ("expired", claiming("exp", json!(get_current_timestamp() - 120))),
         ("for another", claiming("aud", json!("other"))),
@@ -71,12 +73,36 @@ async fn what_is_not_for_us_or_not_signed_is_nothing() {
         ("unsigned", format!("{signed}.")),
         ("nonsense", "a.b.c".to_owned()),
         ("signed by another key", SECOND.token(|_, header| header.kid = Some(FIRST.id.into()))),
-        (
-            "signed with the public key",
-            encode(&shared, &json!({ "sub": "anna" }), &secret).unwrap(),
-        ),
+        ("signed with the public key", encode(&shared, &json!({ "sub": "anna" }), by_secret)),
     ] {
         assert_eq!(signers.access(&token, Instant::now()).await, None, "{what}");
+    }
+}
+
+/// Tokens that other software signed by each accepted algorithm but EdDSA, valid until 2100, and the set of their keys.
+const SIGNED_ELSEWHERE: &str = include_str!("testing/signed_tokens.txt");
+const SIGNERS: &str = include_str!("testing/signers.json");
+
+#[tokio::test]
+async fn signatures_of_every_algorithm_are_verified() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("jwks.json");
+    std::fs::write(&path, SIGNERS).unwrap();
+    let signers = TokenVerifier::open(&config(path.to_str().unwrap())).await.unwrap();
+    assert_eq!(SIGNED_ELSEWHERE.lines().count(), 7);
+    for line in SIGNED_ELSEWHERE.lines() {
+        let (algorithm, token) = line.split_once(' ').unwrap();
+        let access = signers.access(token, Instant::now()).await;
+        assert!(access.is_some_and(|access| access.credential == "jwt:anna"), "{algorithm}");
+        let (signed, signature) = token.rsplit_once('.').unwrap();
+        let other = if signature.starts_with('A') { "B" } else { "A" };
+        let forged = format!("{signed}.{other}{}", &signature[1..]);
+        assert_eq!(signers.access(&forged, Instant::now()).await, None, "{algorithm}");
+        // The signature of another algorithm of the same key.
+        let elsewhere = SIGNED_ELSEWHERE.lines().find(|other| !other.starts_with(algorithm));
+        let (_, foreign) = elsewhere.unwrap().rsplit_once('.').unwrap();
+        let crossed = format!("{signed}.{foreign}");
+        assert_eq!(signers.access(&crossed, Instant::now()).await, None, "{algorithm}");
     }
 }
 

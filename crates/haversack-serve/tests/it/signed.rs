@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, Header, get_current_timestamp};
+use ring::signature::Ed25519KeyPair;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -32,12 +35,11 @@ pub(crate) const SECOND: SigningKeyPair = SigningKeyPair {
 };
 
 impl SigningKeyPair {
-    fn signs(&self) -> EncodingKey {
-        // What PKCS #8 writes before an Ed25519 key.
-        let text = format!("302e020100300506032b657004220420{}", self.private);
-        let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap();
-        let bytes: Vec<u8> = (0..text.len()).step_by(2).map(byte).collect();
-        EncodingKey::from_ed_der(&bytes)
+    fn signs(&self, text: &[u8]) -> Vec<u8> {
+        let byte = |at: usize| u8::from_str_radix(&self.private[at..at + 2], 16).unwrap();
+        let seed: Vec<u8> = (0..self.private.len()).step_by(2).map(byte).collect();
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).unwrap();
+        pair.sign(text).as_ref().to_vec()
     }
 
     /// A token that this pair signed, with claims and header changed.
@@ -50,12 +52,20 @@ impl SigningKeyPair {
         let mut header = Header::new(Algorithm::EdDSA);
         header.kid = Some(self.id.into());
         change(&mut claims, &mut header);
-        encode(&header, &claims, &self.signs()).unwrap()
+        encode(&header, &claims, |text| self.signs(text))
     }
 
     pub(crate) fn plain(&self) -> String {
         self.token(|_, _| ())
     }
+}
+
+/// A token with any signature.
+pub(crate) fn encode(header: &Header, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
+    let encoded = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let header = encoded(&serde_json::to_vec(header).unwrap());
+    let signed = format!("{header}.{}", encoded(claims.to_string().as_bytes()));
+    format!("{signed}.{}", encoded(&sign(signed.as_bytes())))
 }
 
 /// A set of the public halves.

@@ -35,11 +35,15 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     problems.extend(packages(&fuzz, "fuzz/Cargo.lock", root, &policy.licences_for_fuzzing()?));
     problems.extend(duplicates(&workspace, &policy));
     problems.extend(core_dependencies(&workspace, &policy));
+    problems.extend(advisories([&workspace, &fuzz], &policy));
     conclude("deps", problems)?;
     println!(
-        "deps: {} packages, {} more for fuzzing; licences, sources and versions are in order",
+        "deps: {} packages, {} more for fuzzing; licences, sources and versions are in order; advisories of {} \
+         were checked on {}",
         workspace.packages.len(),
-        fuzz.packages.iter().filter(|package| !workspace.has(package)).count()
+        fuzz.packages.iter().filter(|package| !workspace.has(package)).count(),
+        policy.advisories.database,
+        policy.advisories.checked
     );
     Ok(())
 }
@@ -94,6 +98,20 @@ fn duplicates(metadata: &CargoMetadata, policy: &Policy) -> Vec<RuleViolation> {
         problems.push(RuleViolation::in_file(POLICY, message));
     }
     problems
+}
+
+/// Refused packages that came back, and accepted advisories on packages that are gone.
+fn advisories(metadata: [&CargoMetadata; 2], policy: &Policy) -> Vec<RuleViolation> {
+    let is_used =
+        |name: &str| metadata.iter().any(|m| m.packages.iter().any(|package| package.name == name));
+    let listed = &policy.advisories;
+    let back = listed.refused.iter().filter(|(name, _)| is_used(name));
+    let back = back.map(|(name, reason)| format!("{name} is refused ({reason}): find another way"));
+    let stale = listed.accepted.iter().filter(|(_, advisory)| !is_used(&advisory.name));
+    let stale = stale.map(|(id, advisory)| {
+        format!("{} is gone: remove {id} from [advisories.accepted]", advisory.name)
+    });
+    back.chain(stale).map(|message| RuleViolation::in_file(POLICY, message)).collect()
 }
 
 /// The part of a version that must be equal for two packages to be one: `1`, `0.8`, `0.0.3`.

@@ -13,6 +13,29 @@ pub(super) struct Policy {
     /// Name and reason.
     pub(super) core_dependencies: BTreeMap<String, String>,
     pub(super) duplicates: BTreeMap<String, Duplicate>,
+    pub(super) advisories: Advisories,
+}
+
+/// What is known of vulnerable and abandoned packages.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Advisories {
+    /// The day on which the lock files were compared with the advisory database.
+    pub(super) checked: String,
+    /// The day of the database's last change then.
+    pub(super) database: String,
+    /// Advisories that apply and are accepted, by id.
+    pub(super) accepted: BTreeMap<String, AcceptedAdvisory>,
+    /// Packages that are not used, and the reason.
+    pub(super) refused: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AcceptedAdvisory {
+    #[serde(rename = "crate")]
+    pub(super) name: String,
+    reason: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -36,7 +59,9 @@ impl Policy {
         let policy: Policy = toml::from_str(text).context("cannot read deps.toml")?;
         let core = policy.core_dependencies.iter();
         let duplicates = policy.duplicates.iter().map(|(name, listed)| (name, &listed.reason));
-        for (name, reason) in core.chain(duplicates) {
+        let accepted = policy.advisories.accepted.iter().map(|(id, listed)| (id, &listed.reason));
+        let refused = policy.advisories.refused.iter();
+        for (name, reason) in core.chain(duplicates).chain(accepted).chain(refused) {
             ensure!(!reason.trim().is_empty(), "deps.toml gives no reason for {name}");
         }
         Ok(policy)

@@ -7,6 +7,11 @@ const BASE: &str = r#"
 allowed = ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "Unicode-3.0"]
 fuzzing = ["NCSA"]
 [core-dependencies]
+[advisories]
+checked = "2026-01-02"
+database = "2026-01-01"
+accepted = {}
+refused = {}
 [duplicates]
 "#;
 
@@ -127,4 +132,23 @@ fn a_policy_has_no_blanks() {
     assert!(Policy::parse(&format!("{BASE}[more]\n")).is_err());
     let wrong = BASE.replace("\"MIT\"", "\"mit-ish\"");
     assert!(Policy::parse(&wrong).unwrap().licences().is_err());
+}
+
+#[test]
+fn refused_packages_stay_out_and_accepted_advisories_are_of_packages_that_are_there() {
+    let accepted = "accepted = { A-1 = { crate = \"old\", reason = \"r\" } }";
+    let refused = "refused = { bad = \"A-2: why\" }";
+    let text = BASE.replace("accepted = {}", accepted).replace("refused = {}", refused);
+    let policy = Policy::parse(&text).unwrap();
+    let check = |lines: &[&str], more: &[&str]| {
+        shown(&advisories([&metadata(lines), &metadata(more)], &policy))
+    };
+    assert_eq!(check(&["old 1.0.0"], &[]), "");
+    assert_eq!(check(&[], &["old 1.0.0"]), "");
+    let gone = "deps.toml: old is gone: remove A-1 from [advisories.accepted]";
+    assert_eq!(check(&[], &[]), gone);
+    let back = "deps.toml: bad is refused (A-2: why): find another way";
+    assert_eq!(check(&["old 1.0.0"], &["bad 2.0.0"]), back);
+    let blank = text.replace("\"r\"", "\" \"");
+    assert!(Policy::parse(&blank).unwrap_err().to_string().contains("no reason for A-1"));
 }
