@@ -4,7 +4,6 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use haversack::{Engine, Workspace};
 use haversack_core::units::Timestamp;
@@ -111,8 +110,7 @@ impl ServerState {
 
     /// The current time.
     pub(crate) fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        self.engine.now()
     }
 
     /// Opens an existing workspace, on a blocking thread because opening reads files.

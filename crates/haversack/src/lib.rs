@@ -66,6 +66,7 @@
 //! A partial failure is not an error but a [`Notice`] beside a usable answer.
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod collect;
 pub mod condition;
 pub mod embed;

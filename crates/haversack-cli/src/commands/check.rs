@@ -2,8 +2,10 @@
 
 use anyhow::{Result, bail};
 use haversack_store::store::block_on;
+use haversack_store::store::maintenance::CheckReport;
 
 use crate::args::{self, StoreLocation};
+use crate::input::now;
 use crate::output::{ExitOutcome, grouped, print, say};
 
 pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<ExitOutcome> {
@@ -15,6 +17,7 @@ pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<Ex
     for derived in &report.derived {
         say(&format!("wrong: {derived}"));
     }
+    print_times(&report);
     let (versions, chunks) = (grouped(report.versions), grouped(report.chunks));
     print(&format!("checked {versions} versions and {chunks} chunks"))?;
     if !report.damage.is_empty() {
@@ -25,4 +28,20 @@ pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<Ex
     }
     print(if report.repaired { "repaired: all is sound now" } else { "all is sound" })?;
     Ok(ExitOutcome::Something)
+}
+
+/// Says so when the times of commits tell of a clock that jumped.
+fn print_times(report: &CheckReport) {
+    if let Some(latest) = report.latest_commit.filter(|latest| *latest > now()) {
+        say(&format!(
+            "notice: the last commits are dated {latest}, in the future: the clock was ahead when they were \
+             written, or is behind now"
+        ));
+    }
+    if report.set_back > 0 {
+        let jumps = grouped(report.set_back);
+        say(&format!(
+            "notice: the clock was set back between commits {jumps} times; they stay in their order"
+        ));
+    }
 }

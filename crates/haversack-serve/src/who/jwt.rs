@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use haversack::clock::SteadyClock;
+use haversack_core::units::Timestamp;
 use haversack_provider::DailyCap;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header};
 use serde_json::{Map, Value};
@@ -28,20 +30,23 @@ const ALGORITHMS: [Algorithm; 8] = [
 pub(crate) const JWT_CREDENTIAL: &str = "jwt:";
 
 /// How far clocks may differ, in seconds.
-const LEEWAY: u64 = 60;
+const LEEWAY: f64 = 60.0;
 
 /// Verifies signed tokens.
 #[derive(Debug)]
 pub(crate) struct TokenVerifier {
     config: Jwt,
     keys: KeySet,
+    /// An expired token does not come back when the system's clock is set back.
+    clock: SteadyClock,
 }
 
 impl TokenVerifier {
     /// Reads the set of keys.
     pub(crate) async fn open(config: &Jwt) -> Result<TokenVerifier, JwtError> {
         signature::install();
-        Ok(TokenVerifier { config: config.clone(), keys: KeySet::open(&config.jwks).await? })
+        let (config, keys) = (config.clone(), KeySet::open(&config.jwks).await?);
+        Ok(TokenVerifier { config, keys, clock: SteadyClock::default() })
     }
 
     /// What a token grants; `None` if it is invalid.
@@ -52,13 +57,13 @@ impl TokenVerifier {
         let key = self.keys.find(header.kid.as_deref(), now).await?;
         // Only the token's algorithm, which is an accepted one: a key of another type refuses it.
         let mut validation = Validation::new(header.alg);
-        validation.leeway = LEEWAY;
-        validation.validate_nbf = true;
+        // The times are checked by our clock below.
+        validation.validate_exp = false;
         validation.set_audience(&[&self.config.audience]);
         validation.set_issuer(&[&self.config.issuer]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         let claims = decode::<Map<String, Value>>(token, &key, &validation).ok()?.claims;
-        self.access_from(&claims)
+        self.access_from(&claims).filter(|_| is_in_time(&claims, self.clock.now()))
     }
 
     fn access_from(&self, claims: &Map<String, Value>) -> Option<Access> {
@@ -82,6 +87,18 @@ impl TokenVerifier {
     }
 }
 
+/// Whether a token has begun and has not expired.
+#[expect(clippy::cast_precision_loss, reason = "seconds are far below 2^52")]
+fn is_in_time(claims: &Map<String, Value>, now: Timestamp) -> bool {
+    let now = now.as_millis() as f64 / 1_000.0;
+    let has_begun = match claims.get("nbf") {
+        Some(begin) => begin.as_f64().is_some_and(|begin| begin <= now + LEEWAY),
+        None => true,
+    };
+    let end = claims.get("exp").and_then(Value::as_f64);
+    has_begun && end.is_some_and(|end| end >= now - LEEWAY)
+}
+
 /// A claim as a list: an array of texts, or words with spaces between.
 fn list(claim: Option<&Value>) -> BTreeSet<String> {
     match claim {
@@ -90,5 +107,28 @@ fn list(claim: Option<&Value>) -> BTreeSet<String> {
         }
         Some(Value::String(text)) => text.split_ascii_whitespace().map(str::to_owned).collect(),
         _ => BTreeSet::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_token_is_valid_from_its_beginning_to_its_end_and_a_minute_more() {
+        let check = |claims: Value, expected: bool| {
+            let now = Timestamp::from_millis(1_000_000);
+            assert_eq!(is_in_time(claims.as_object().unwrap(), now), expected, "{claims}");
+        };
+        check(json!({ "exp": 1_001 }), true);
+        check(json!({ "exp": 940 }), true);
+        check(json!({ "exp": 939 }), false);
+        check(json!({ "exp": 1_000.5, "nbf": 1_060 }), true);
+        check(json!({ "exp": 9_000, "nbf": 1_061 }), false);
+        check(json!({ "exp": 9_000, "nbf": "soon" }), false);
+        check(json!({ "exp": "never" }), false);
+        check(json!({}), false);
     }
 }

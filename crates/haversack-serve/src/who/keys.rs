@@ -245,8 +245,14 @@ impl Control {
     ) -> Result<Option<StoredResponse>, ControlError> {
         let open = self.lock();
         let found = open.connection.query_row(
-            "SELECT request, status, body FROM repeats WHERE place = ?1 AND name = ?2 AND at > ?3",
-            params![place, name, now.as_millis() - REPEATS_KEPT_MS],
+            "SELECT request, status, body FROM repeats WHERE place = ?1 AND name = ?2
+               AND at > ?3 AND at < ?4",
+            params![
+                place,
+                name,
+                now.as_millis() - REPEATS_KEPT_MS,
+                now.as_millis() + REPEATS_KEPT_MS
+            ],
             |row| {
                 Ok(StoredResponse { request: row.get(0)?, status: row.get(1)?, body: row.get(2)? })
             },
@@ -280,9 +286,15 @@ impl Control {
             params![place, name, repeat.request, repeat.status, repeat.body, now.as_millis()],
         )?;
         open.connection.execute(
-            "DELETE FROM repeats WHERE at <= ?1 OR place = ?3 AND name IN
+            // Those of a clock that was ahead would outlive all others.
+            "DELETE FROM repeats WHERE at <= ?1 OR at >= ?4 OR place = ?3 AND name IN
              (SELECT name FROM repeats WHERE place = ?3 ORDER BY at DESC LIMIT -1 OFFSET ?2)",
-            params![now.as_millis() - REPEATS_KEPT_MS, REPEATS_MAX, place],
+            params![
+                now.as_millis() - REPEATS_KEPT_MS,
+                REPEATS_MAX,
+                place,
+                now.as_millis() + REPEATS_KEPT_MS
+            ],
         )?;
         Ok(())
     }
@@ -447,6 +459,7 @@ mod tests {
         let control = Control::open(folder.path()).unwrap();
         let repeat = StoredResponse { request: [7; 32], status: 200, body: b"{}".to_vec() };
         control.store_response("acme k", "a", &repeat, at(10)).unwrap();
+        let stored = repeat.clone();
         assert_eq!(control.stored_response("acme k", "a", at(11)).unwrap(), Some(repeat));
         assert_eq!(control.stored_response("umbrella k", "a", at(11)).unwrap(), None);
         assert_eq!(control.stored_response("acme k", "a", at(10 + 24 * 3_600)).unwrap(), None);
@@ -456,5 +469,12 @@ mod tests {
         assert!(is_stored("acme k"), "the end of a name is not the name");
         control.forget_responses("k").unwrap();
         assert!(!is_stored("acme k"));
+        // Of a clock that was ahead: it does not stay for ever, nor in the place of later ones.
+        control.store_response("acme k", "b", &stored, at(1_000_000_000)).unwrap();
+        assert_eq!(control.stored_response("acme k", "b", at(12)).unwrap(), None);
+        control.store_response("acme k", "c", &stored, at(12)).unwrap();
+        let count = "SELECT count(*) FROM repeats";
+        let left: i64 = control.lock().connection.query_row(count, [], |row| row.get(0)).unwrap();
+        assert_eq!(left, 1, "the response of the clock that was ahead is gone");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use haversack_core::units::Timestamp;
 use rusqlite::Connection;
 
 use super::catalogue::Catalogue;
@@ -40,7 +41,9 @@ fn check(writer: &mut Writer, repair: bool) -> Result<CheckReport, ReadError> {
         push_finding(&mut report.damage, finding);
     }
     let mut chunks = BTreeSet::new();
-    let read = check_versions(&fresh, &mut report)
+    let read = add_times(&fresh, &mut report)
+        .map_err(storage)
+        .and_then(|()| check_versions(&fresh, &mut report))
         .and_then(|()| read_chunks(&fresh, &mut chunks))
         .and_then(|()| {
             report.chunks = chunks.len() as u64;
@@ -76,6 +79,20 @@ fn push_finding(findings: &mut Vec<String>, finding: String) {
     if findings.len() < FINDINGS_MAX {
         findings.push(finding);
     }
+}
+
+/// The times of commits, which tell of a clock that jumped.
+fn add_times(connection: &Connection, report: &mut CheckReport) -> rusqlite::Result<()> {
+    let latest: Option<i64> =
+        connection.query_row("SELECT max(at) FROM commits", [], |line| line.get(0))?;
+    report.latest_commit = latest.map(Timestamp::from_millis);
+    report.set_back = connection.query_row(
+        "SELECT count(*) FROM (SELECT at, lag(at) OVER (ORDER BY revision) AS before FROM commits) \
+         WHERE at < before - 3600000",
+        [],
+        |line| line.get(0),
+    )?;
+    Ok(())
 }
 
 /// Every version against its hash and its seal.

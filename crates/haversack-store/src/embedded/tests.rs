@@ -369,3 +369,22 @@ fn a_panic_of_the_writer_stops_writing_and_holds_nobody_up() {
     let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
     store.write(Batch::put(Timestamp::from_millis(1), vec![item("tea", "green tea")])).unwrap();
 }
+
+#[test]
+fn check_tells_of_a_clock_that_jumped() {
+    const HOUR: i64 = 3_600_000;
+    let folder = tempfile::tempdir().unwrap();
+    let data_folder = DataFolder::open(folder.path()).unwrap();
+    let store = data_folder.workspace("acme", PairEmbedder::shared()).unwrap();
+    let write = |id: &str, hour: i64| {
+        let at = Timestamp::from_millis(hour * HOUR);
+        store.write(Batch::put(at, vec![item(id, "green tea")])).unwrap();
+    };
+    // Back by four hours, forward, and back by no more than an hour.
+    for (id, hour) in [("a", 9), ("b", 5), ("c", 8), ("d", 7)] {
+        write(id, hour);
+    }
+    let report = store.check(false).unwrap();
+    assert_eq!((report.set_back, report.is_sound()), (1, true));
+    assert_eq!(report.latest_commit, Some(Timestamp::from_millis(9 * HOUR)));
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
+use haversack_core::units::Timestamp;
 
 use super::error::{CommitError, OpenError};
 use super::health::HealthProblem;
@@ -153,6 +154,11 @@ pub struct CheckReport {
     pub derived: Vec<String>,
     /// Whether the derived indexes were rebuilt.
     pub repaired: bool,
+    /// The latest time of a commit. One in the future was written by a clock that was ahead.
+    pub latest_commit: Option<Timestamp>,
+    /// Commits dated more than an hour before the one before them: the clock was set back, or the one
+    /// before was written by a clock that was ahead.
+    pub set_back: u64,
 }
 
 impl CheckReport {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use haversack_core::assemble::{Template, TemplateText, Templates};
 use haversack_core::embed::Embedder;
@@ -36,6 +36,7 @@ use tokio::sync::Semaphore;
 
 use self::caches::EngineCaches;
 use self::open::OpenWorkspaces;
+use crate::clock::SteadyClock;
 use crate::collect::{self, Collector};
 use crate::embed::CachingEmbedder;
 use crate::error::Error;
@@ -222,6 +223,12 @@ impl Engine {
     #[must_use]
     pub fn reader_program(&self) -> Option<&Path> {
         self.shared.reader_program.as_deref()
+    }
+
+    /// The current time, by the engine's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        (self.shared.clock)()
     }
 
     /// Whether requests may wait for models elsewhere.
@@ -489,7 +496,10 @@ impl Builder {
             templates: self.templates,
             tokenizers: self.tokenizers,
             recipes,
-            clock: self.clock.unwrap_or_else(|| Arc::new(system_time)),
+            clock: self.clock.unwrap_or_else(|| {
+                let clock = SteadyClock::default();
+                Arc::new(move || clock.now())
+            }),
             features: FeatureCache::default(),
             caches: Arc::default(),
             recording: Arc::new(Semaphore::new(RECORDING_MAX)),
@@ -520,9 +530,4 @@ impl Builder {
         let message = format!("{model} makes {found}, not the {expected} that are expected");
         Err(Error::invalid("dimensions", message))
     }
-}
-
-fn system_time() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

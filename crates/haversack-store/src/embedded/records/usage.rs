@@ -12,6 +12,9 @@ const EVENTS_MAX: i64 = 1_000_000;
 /// The most receipts kept.
 const RECEIPTS_MAX: i64 = 10_000;
 
+/// How much later a receipt is dated that a clock wrote which was ahead: a day.
+const AHEAD_MS: i64 = 24 * 60 * 60 * 1_000;
+
 /// Stores an event and adds it to the totals.
 pub(super) fn record_event(
     connection: &Connection,
@@ -44,12 +47,16 @@ pub(super) fn write_record(connection: &Connection, record: &Record) -> rusqlite
         )?
         .execute(params![document_kind, record.name, record.text, record.at.as_millis()])?;
     if record.document_kind == DocumentKind::Receipt {
-        connection
-            .prepare_cached(
-                "DELETE FROM records WHERE shelf = ?1 AND name IN (SELECT name FROM records \
-                 WHERE shelf = ?1 ORDER BY at DESC, name DESC LIMIT -1 OFFSET ?2)",
-            )?
-            .execute(params![document_kind, RECEIPTS_MAX])?;
+        // Those of a clock that was ahead are counted by themselves, or they would outlive all others.
+        let ahead = record.at.as_millis().saturating_add(AHEAD_MS);
+        for sql in [
+            "DELETE FROM records WHERE shelf = ?1 AND name IN (SELECT name FROM records \
+             WHERE shelf = ?1 AND at <= ?3 ORDER BY at DESC, name DESC LIMIT -1 OFFSET ?2)",
+            "DELETE FROM records WHERE shelf = ?1 AND name IN (SELECT name FROM records \
+             WHERE shelf = ?1 AND at > ?3 ORDER BY at DESC, name DESC LIMIT -1 OFFSET ?2)",
+        ] {
+            connection.prepare_cached(sql)?.execute(params![document_kind, RECEIPTS_MAX, ahead])?;
+        }
     }
     Ok(())
 }
@@ -214,4 +221,34 @@ pub(crate) fn set_model(connection: &Connection, model: i64) -> rusqlite::Result
         [model],
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    #[test]
+    fn receipts_of_a_clock_that_was_ahead_do_not_push_out_later_ones() {
+        let connection = schema::open_in_memory();
+        let write = |name: String, millis: i64| {
+            let (document_kind, text) = (DocumentKind::Receipt, "{}".to_owned());
+            let record = Record { document_kind, name, text, at: Timestamp::from_millis(millis) };
+            write_record(&connection, &record).unwrap();
+        };
+        let year_2100 = 4_102_444_800_000;
+        let most = RECEIPTS_MAX;
+        for n in 0..most {
+            write(format!("ahead {n}"), year_2100 + n);
+        }
+        for n in 0..most + 5 {
+            write(format!("now {n:06}"), 1_000_000 + n);
+        }
+        let count = |pattern: &str| -> i64 {
+            let sql = "SELECT count(*) FROM records WHERE name GLOB ?";
+            connection.query_row(sql, [pattern], |line| line.get(0)).unwrap()
+        };
+        assert_eq!((count("now *"), count("ahead *")), (most, most));
+        assert_eq!((count("now 000000"), count(&format!("now {:06}", most + 4))), (0, 1));
+    }
 }
