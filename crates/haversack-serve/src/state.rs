@@ -89,12 +89,17 @@ impl ServerState {
         signers: Option<TokenVerifier>,
         tracer: TraceSender,
     ) -> Result<ServerState, StartError> {
+        let audit = Audit::open(folder).map_err(StartError::Audit)?;
+        for found in audit.breaks().map_err(StartError::Audit)? {
+            let (at, what) = (found.at.to_string(), found.what);
+            tracing::error!(target: "haversack", at, what, "the audit log was changed and that was not accepted");
+        }
         let gate = Gate::new(&config.limits, engine.calls_models());
         Ok(ServerState {
             engine,
             control: Control::open(folder)?,
             signers,
-            audit: Audit::open(folder).map_err(StartError::Audit)?,
+            audit,
             gate,
             memory: MemoryBudget::new(config.limits.memory_bytes),
             unread: UnreadAnswers::new(config.limits.unread_bytes),

@@ -46,9 +46,11 @@ pub(crate) enum ConfigCommand {
 /// Subcommands of `audit`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Verify the chain of hashes over all files; report the first line that was changed (exit code
-    /// 1)
+    /// Verify the chain of hashes over all files, and that it ends in the line that was written last;
+    /// report the first line that was changed or is missing (exit code 1)
     Verify,
+    /// Take the log as it is from now on, after lines were removed on purpose
+    Accept,
 }
 
 /// Subcommands of `key`.

@@ -1,6 +1,8 @@
 //! `haversack check`: verifies a workspace against its checksums and indexes.
 
 use anyhow::{Result, bail};
+use haversack_serve::audit::Audit;
+use haversack_serve::who::Control;
 use haversack_store::store::block_on;
 use haversack_store::store::maintenance::CheckReport;
 
@@ -18,6 +20,7 @@ pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<Ex
         say(&format!("wrong: {derived}"));
     }
     print_times(&report);
+    let audit = check_audit_log(location)?;
     let (versions, chunks) = (grouped(report.versions), grouped(report.chunks));
     print(&format!("checked {versions} versions and {chunks} chunks"))?;
     if !report.damage.is_empty() {
@@ -25,6 +28,9 @@ pub(crate) fn run(location: &StoreLocation, args: &args::CheckArgs) -> Result<Ex
     }
     if !report.is_sound() {
         bail!("an index is wrong: `{}` rebuilds it", location.command("check --repair"));
+    }
+    if audit == ExitOutcome::Nothing {
+        bail!("the audit log is not as it was left: see `haversack audit verify`");
     }
     print(if report.repaired { "repaired: all is sound now" } else { "all is sound" })?;
     Ok(ExitOutcome::Something)
@@ -44,4 +50,17 @@ fn print_times(report: &CheckReport) {
             "notice: the clock was set back between commits {jumps} times; they stay in their order"
         ));
     }
+}
+
+/// Compares the end of the audit log with what was recorded, if there is a log.
+fn check_audit_log(location: &StoreLocation) -> Result<ExitOutcome> {
+    let folder = location.folder()?;
+    if !Control::exists(&folder) {
+        return Ok(ExitOutcome::Something);
+    }
+    let breaks = Audit::open(&folder)?.breaks()?;
+    for found in &breaks {
+        say(&format!("wrong: audit log, found on {}: {}", found.at, found.what));
+    }
+    Ok(if breaks.is_empty() { ExitOutcome::Something } else { ExitOutcome::Nothing })
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(location: &StoreLocation, command: &args::KeyCommand) -> Resul
         args::KeyCommand::Revoke(args) => {
             let (audit, now) = (audit(&folder)?, now());
             control.revoke(&args.id, now)?;
-            write_audit_entry(&audit, "revokeKey", "key revoke", &args.id, now)?;
+            write_audit_entry(&audit, "revokeKey", "key revoke", Some(&args.id), now)?;
             print(&format!("revoked {}", args.id))?;
             Ok(ExitOutcome::Something)
         }
@@ -39,12 +39,12 @@ fn audit(folder: &Path) -> Result<Audit> {
     Audit::open(folder).context("the audit log cannot be opened")
 }
 
-/// Logs what was done to a key.
-fn write_audit_entry(
+/// Logs what a command did.
+pub(super) fn write_audit_entry(
     audit: &Audit,
     operation: &str,
     command: &str,
-    key: &str,
+    key: Option<&str>,
     now: Timestamp,
 ) -> Result<()> {
     let entry = AuditEntry {
@@ -54,7 +54,7 @@ fn write_audit_entry(
         user: None,
         operation: operation.to_owned(),
         workspace: None,
-        key: Some(key.to_owned()),
+        key: key.map(str::to_owned),
         status: 200,
         code: None,
         left_out: 0,
@@ -83,7 +83,7 @@ fn create(control: &Control, audit: &Audit, args: &args::KeyCreateArgs) -> Resul
     let model_cap = DailyCap { tokens: args.model_tokens_per_day, cost: args.model_cost_per_day };
     let new = NewKey { name: args.name.clone(), scopes, workspaces, acts_as, expires, model_cap };
     let token = control.create(&new, now)?;
-    write_audit_entry(audit, "createKey", "key create", &token.id, now)?;
+    write_audit_entry(audit, "createKey", "key create", Some(&token.id), now)?;
     if args.json {
         let json = json!({ "id": token.id, "key": token.reveal(), "name": new.name });
         print(&serde_json::to_string_pretty(&json)?)?;

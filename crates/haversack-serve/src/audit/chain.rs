@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::{ChainedEntry, FIRST, hash, lock_file, read_tail};
+use super::head::{self, AuditBreak, Head};
+use super::{ChainedEntry, FIRST, Tail, hash, lock_file, read_tail};
 
 /// A verified log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +17,10 @@ pub struct Verified {
     pub files: u64,
     /// How many lines.
     pub lines: u64,
-    /// The hash of the last line. Removing lines from the end is only detected by comparing this.
+    /// The hash of the last line.
     pub last: String,
+    /// Moments at which the log did not end as it had been left, and that were not accepted.
+    pub breaks: Vec<AuditBreak>,
 }
 
 /// Why a log could not be verified.
@@ -40,6 +43,16 @@ pub enum VerifyError {
         /// What is wrong.
         what: &'static str,
     },
+    /// Lines are missing at its end.
+    #[error(
+        "the log has {found} lines, and {expected} were written: lines were removed from its end"
+    )]
+    Cut {
+        /// The lines that are there.
+        found: u64,
+        /// The lines that the control database recorded.
+        expected: u64,
+    },
     /// A file cannot be read.
     #[error("cannot read {file}")]
     Read {
@@ -53,6 +66,7 @@ pub enum VerifyError {
 
 /// Reasons in messages.
 const CHAIN_BROKEN: &str = "the lines before it were changed or removed";
+const REPLACED: &str = "is not the line that the control database recorded: the log was replaced";
 const UNREADABLE: &str = "is not a line of an audit log";
 
 /// One file of a log.
@@ -73,16 +87,46 @@ fn broken(file: &str, line: u64, what: &'static str) -> VerifyError {
     VerifyError::Broken { file: file.to_owned(), line, what }
 }
 
-/// Verifies a log from its first line, over all its files.
+/// Verifies a log from its first line, over all its files, to the line that was written last.
 ///
 /// # Errors
-/// When a line was changed, added or removed, the first included; or a file cannot be read.
+/// When a line was changed, added or removed, the first and the last included; or a file cannot be
+/// read.
 pub fn verify(folder: &Path) -> Result<Verified, VerifyError> {
-    let mut waiting = open_files(folder)?;
+    // The head first: lines may be written meanwhile.
+    let (head, breaks) = head::read(folder).map_err(failed("control.db"))?;
+    let head = head.filter(|head| head.lines > 0);
+    // A read-only copy needs no lock.
+    let lock = lock_file(folder).ok();
+    if let Some(lock) = &lock {
+        lock.lock().map_err(failed("the data folder"))?;
+    }
+    let files = open_files(folder)?;
+    drop(lock);
+    match verify_files(folder, files, head.as_ref()) {
+        Err(VerifyError::Missing { folder }) => match head {
+            Some(head) => Err(VerifyError::Cut { found: 0, expected: head.lines }),
+            None => Err(VerifyError::Missing { folder }),
+        },
+        verified => Ok(Verified { breaks, ..verified? }),
+    }
+}
+
+/// Verifies the chain, and that the recorded line stands where it was written. The caller holds the lock:
+/// another handle of it would wait for the caller's.
+pub(super) fn verify_chain(folder: &Path, head: Option<&Head>) -> Result<Verified, VerifyError> {
+    verify_files(folder, open_files(folder)?, head)
+}
+
+fn verify_files(
+    folder: &Path,
+    mut waiting: Vec<AuditFile>,
+    head: Option<&Head>,
+) -> Result<Verified, VerifyError> {
     if waiting.is_empty() {
         return Err(VerifyError::Missing { folder: folder.display().to_string() });
     }
-    let mut sum = Verified { files: 0, lines: 0, last: FIRST.to_owned() };
+    let mut sum = Verified { files: 0, lines: 0, last: FIRST.to_owned(), breaks: Vec::new() };
     // An empty file has not been written yet.
     waiting.retain(|part| part.first.is_some());
     while let Some(at) = waiting.iter().position(|part| part.previous == sum.last) {
@@ -90,10 +134,13 @@ pub fn verify(folder: &Path) -> Result<Verified, VerifyError> {
         if let Some(other) = waiting.iter().find(|other| other.previous == sum.last) {
             return Err(broken(&other.name, 1, "another file continues the same line"));
         }
-        part.verify_lines(&mut sum)?;
+        part.verify_lines(&mut sum, head)?;
     }
-    match orphan(&waiting) {
-        Some(part) => Err(broken(&part.name, 1, CHAIN_BROKEN)),
+    if let Some(part) = orphan(&waiting) {
+        return Err(broken(&part.name, 1, CHAIN_BROKEN));
+    }
+    match head.filter(|head| sum.lines < head.lines) {
+        Some(head) => Err(VerifyError::Cut { found: sum.lines, expected: head.lines }),
         None => Ok(sum),
     }
 }
@@ -110,23 +157,17 @@ fn orphan(waiting: &[AuditFile]) -> Option<&AuditFile> {
 /// Opens the files of a log at one moment, by name.
 fn open_files(folder: &Path) -> Result<Vec<AuditFile>, VerifyError> {
     let wrong = failed("the data folder");
-    // A read-only copy needs no lock.
-    let lock = lock_file(folder).ok();
-    if let Some(lock) = &lock {
-        lock.lock().map_err(&wrong)?;
-    }
     let mut files = Vec::new();
     for (name, path) in names(folder).map_err(&wrong)? {
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
         let (length, file) = opened.map_err(failed(&name))?;
         files.push((name, file.take(length)));
     }
-    drop(lock);
     files.into_iter().map(|(name, file)| AuditFile::begin(name, file)).collect()
 }
 
 /// The files of a log, in the order of their names.
-fn names(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+pub(super) fn names(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     let mut names = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -158,7 +199,7 @@ impl AuditFile {
     }
 
     /// Verifies each line and counts it.
-    fn verify_lines(mut self, sum: &mut Verified) -> Result<(), VerifyError> {
+    fn verify_lines(mut self, sum: &mut Verified, head: Option<&Head>) -> Result<(), VerifyError> {
         let (mut count, mut next) = (0, self.first.take());
         while let Some(text) = next {
             count += 1;
@@ -170,11 +211,16 @@ impl AuditFile {
             }
             // Byte for byte, so that added fields are detected too.
             let same = serde_json::to_vec(&line).is_ok_and(|written| written == text);
-            if !same || hash(&line.entry, &line.previous).ok().as_ref() != Some(&line.hash) {
+            if !same
+                || hash(&line.entry, &line.salts, &line.previous).ok().as_ref() != Some(&line.hash)
+            {
                 return Err(wrong("was changed"));
             }
             sum.last = line.hash;
             sum.lines += 1;
+            if head.is_some_and(|head| head.lines == sum.lines && head.hash != sum.last) {
+                return Err(wrong(REPLACED));
+            }
             next = self.next_line()?;
         }
         sum.files += 1;
@@ -182,10 +228,10 @@ impl AuditFile {
     }
 }
 
-/// The hash that the next line continues when the current file is empty: the last hash of the rotated
-/// file that no other continues, or the first hash of a new log.
-pub(super) fn last_hash(folder: &Path) -> io::Result<String> {
-    let (mut begins, mut ends) = (BTreeSet::new(), BTreeSet::new());
+/// The line that the next one continues when the current file is empty: the last line of the rotated
+/// file that no other continues; none in a new log.
+pub(super) fn last_line(folder: &Path) -> io::Result<Option<Tail>> {
+    let (mut begins, mut ends) = (BTreeSet::new(), Vec::new());
     for (_, path) in names(folder)? {
         let mut file = File::open(path)?;
         let mut first = Vec::new();
@@ -193,5 +239,5 @@ pub(super) fn last_hash(folder: &Path) -> io::Result<String> {
         begins.extend(serde_json::from_slice::<ChainedEntry>(&first).map(|line| line.previous));
         ends.extend(read_tail(&mut file)?.0);
     }
-    Ok(ends.difference(&begins).next().cloned().unwrap_or_else(|| FIRST.to_owned()))
+    Ok(ends.into_iter().find(|end| !begins.contains(&end.hash)))
 }

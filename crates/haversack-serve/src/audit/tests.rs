@@ -122,3 +122,140 @@ fn a_folder_without_a_log_has_none_to_check() {
         format!("there is no audit log in {}", folder.path().display())
     );
 }
+
+/// What `verify` finds, and the breaks that opening the log found.
+fn breaks(folder: &Path) -> (String, Vec<String>) {
+    let breaks = Audit::open(folder).unwrap().breaks().unwrap();
+    (verify_message(folder), breaks.into_iter().map(|found| found.what).collect())
+}
+
+#[test]
+fn a_log_that_was_emptied_cut_or_replaced_is_found() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    for n in 0..3 {
+        Audit::open(elsewhere.path()).unwrap().write(&entry(n)).unwrap();
+    }
+    let other = std::fs::read(path(elsewhere.path())).unwrap();
+    for (what, expected) in [
+        ("emptied", "the log has 0 lines, and 3 were written: lines were removed from its end"),
+        ("removed", "the log has 0 lines, and 3 were written: lines were removed from its end"),
+        ("cut", "the log has 2 lines, and 3 were written: lines were removed from its end"),
+        (
+            "replaced",
+            "audit.log, line 3: is not the line that the control database recorded: the log was replaced",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..3 {
+            Audit::open(folder.path()).unwrap().write(&entry(n)).unwrap();
+        }
+        let log = path(folder.path());
+        let text = std::fs::read_to_string(&log).unwrap();
+        match what {
+            "emptied" => std::fs::write(&log, "").unwrap(),
+            "removed" => std::fs::remove_file(&log).unwrap(),
+            "cut" => {
+                let end = text.trim_end().rfind('\n').unwrap() + 1;
+                std::fs::write(&log, &text[..end]).unwrap();
+            }
+            _ => std::fs::write(&log, &other).unwrap(),
+        }
+        assert_eq!(verify_message(folder.path()), expected, "{what}");
+        // The next start finds it, goes on from what is there, and does not forget it.
+        let (now, found) = breaks(folder.path());
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{what}: {found:?}");
+        assert!(now.ends_with("lines in 1 files"), "{what}: {now}");
+        let audit = Audit::open(folder.path()).unwrap();
+        audit.write(&entry(9)).unwrap();
+        assert_eq!(verify(folder.path()).unwrap().breaks.len(), 1, "{what}");
+        assert_eq!(audit.accept_breaks().unwrap(), 1);
+        assert_eq!(verify(folder.path()).unwrap().breaks.len(), 0, "{what}");
+    }
+}
+
+#[test]
+fn a_log_that_is_cut_while_the_server_runs_is_found_by_the_next_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::open(folder.path()).unwrap();
+    for n in 0..3 {
+        audit.write(&entry(n)).unwrap();
+    }
+    std::fs::write(path(folder.path()), "").unwrap();
+    audit.write(&entry(3)).unwrap();
+    assert_eq!(audit.breaks().unwrap().len(), 1);
+    assert_eq!(verify_message(folder.path()), "1 lines in 1 files");
+}
+
+#[test]
+fn lines_that_were_written_and_not_recorded_are_no_break() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::open(folder.path()).unwrap();
+    audit.write(&entry(0)).unwrap();
+    let before = audit.head.head().unwrap().unwrap();
+    for n in 1..4 {
+        audit.write(&entry(n)).unwrap();
+    }
+    // As if the process had ended before it recorded them.
+    audit.head.set_head(&before).unwrap();
+    let (now, found) = breaks(folder.path());
+    assert_eq!((now.as_str(), found.len()), ("4 lines in 1 files", 0));
+    assert_eq!(audit.head.head().unwrap().unwrap().lines, 4);
+}
+
+#[test]
+fn a_name_is_erased_and_the_chain_still_checks() {
+    let folder = tempfile::tempdir().unwrap();
+    let audit = Audit::with(folder.path(), 1_500).unwrap();
+    for n in 0..12 {
+        let name = ["anna", "ben", "annabel"][usize::from(n % 3)];
+        let credential = if n % 2 == 0 { format!("jwt:{name}") } else { "key1".to_owned() };
+        let user = (n % 4 != 0).then(|| name.to_owned());
+        audit.write(&AuditEntry { user, credential, ..entry(n) }).unwrap();
+    }
+    let whole = verify(folder.path()).unwrap();
+    assert!(whole.files > 1);
+    let text = || -> String {
+        let names = chain::names(folder.path()).unwrap();
+        names.into_values().map(|path| std::fs::read_to_string(path).unwrap()).collect()
+    };
+    let before = text();
+    let counted = erase_user(folder.path(), "anna", true).unwrap();
+    assert_eq!(text(), before, "nothing is written when it is only counted");
+    assert_eq!(erase_user(folder.path(), "anna", false).unwrap(), counted);
+    assert_eq!((counted.lines, counted.left), (4, 0));
+    let after = text();
+    assert!(!after.contains("\"anna\"") && !after.contains("jwt:anna\""), "{after}");
+    assert!(after.contains("jwt:annabel") && after.contains("\"ben\""), "{after}");
+    assert_eq!(verify(folder.path()).unwrap(), whole);
+    audit.write(&entry(20)).unwrap();
+    assert_eq!(verify(folder.path()).unwrap().lines, 13);
+    // Another name in its place, another hash or another salt is a change.
+    for (from, to) in
+        [("\"ben\"", "\"bob\""), ("erased:", "erased:0"), ("\"userSalt\":\"", "\"userSalt\":\"0")]
+    {
+        let files = chain::names(folder.path()).unwrap();
+        let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
+        let (name, file) = files.iter().find(|(_, path)| read(path).contains(from)).unwrap();
+        let text = read(file);
+        std::fs::write(file, text.replacen(from, to, 1)).unwrap();
+        assert!(verify_message(folder.path()).starts_with(name), "{from}");
+        std::fs::write(file, text).unwrap();
+    }
+}
+
+#[test]
+fn lines_of_earlier_versions_still_check_and_keep_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = AuditEntry { user: Some("anna".into()), ..entry(0) };
+    let text = serde_json::to_string(&old).unwrap();
+    let hash = blake3::hash(format!("{FIRST}\n{text}").as_bytes()).to_hex().to_string();
+    let line =
+        ChainedEntry { entry: old, salts: NameSalts::default(), previous: FIRST.into(), hash };
+    let line = serde_json::to_string(&line).unwrap() + "\n";
+    std::fs::write(path(folder.path()), line).unwrap();
+    Audit::open(folder.path()).unwrap().write(&entry(1)).unwrap();
+    assert_eq!(verify_message(folder.path()), "2 lines in 1 files");
+    let erased = erase_user(folder.path(), "anna", false).unwrap();
+    assert_eq!((erased.lines, erased.left), (0, 1));
+    assert_eq!(verify_message(folder.path()), "2 lines in 1 files");
+}

@@ -23,6 +23,9 @@ const NOTED_EVERY_MS: i64 = 60_000;
 const REPEATS_MAX: u64 = 10_000;
 const REPEATS_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
+/// The file in a data folder.
+const FILE: &str = "control.db";
+
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS keys (
   id TEXT PRIMARY KEY, name TEXT NOT NULL, hash BLOB NOT NULL, scopes TEXT NOT NULL,
@@ -139,12 +142,18 @@ struct OpenControl {
 }
 
 impl Control {
+    /// Whether a data folder has a control database: servers and keys make one.
+    #[must_use]
+    pub fn exists(folder: &Path) -> bool {
+        folder.join(FILE).exists()
+    }
+
     /// Opens or creates the control database of a data folder.
     ///
     /// # Errors
     /// When it cannot be opened.
     pub fn open(folder: &Path) -> Result<Control, ControlError> {
-        let connection = Connection::open(folder.join("control.db"))?;
+        let connection = Connection::open(folder.join(FILE))?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;
