@@ -10,7 +10,9 @@ use haversack_core::units::Timestamp;
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::revision::StateToken;
-use haversack_store::store::change::{Batch, Change, CommitReport, UndoReport};
+use haversack_store::store::change::{
+    Batch, Change, CommitReport, RecordedWrite, UndoReport, WriteKey,
+};
 use haversack_store::store::error::{CommitError, ReadError};
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
@@ -65,6 +67,14 @@ fn not_forwarded(error: anyhow::Error) -> CommitError {
 impl Store for ForwardingStore {
     fn write(&self, batch: Batch) -> Pending<'_, Result<CommitReport, CommitError>> {
         Box::pin(self.write_to_both(batch))
+    }
+
+    fn find_write<'a>(
+        &'a self,
+        key: &'a WriteKey,
+        now: Timestamp,
+    ) -> Pending<'a, Result<Option<RecordedWrite>, ReadError>> {
+        self.own.find_write(key, now)
     }
 
     fn undo<'a>(
