@@ -87,7 +87,8 @@ fn labels_decide_between_their_context_and_ours_within_the_same_tokens_x1() {
     assert!(number(&first["theirs"]["repeated"]) > 0.2, "{first}");
     assert_eq!(first["ours"]["metrics"]["evidence"], 1.0, "{first}");
     assert_eq!((&first["winner"], &second["winner"]), (&json!("ours"), &json!("ours")));
-    assert_eq!(first["theirs"]["sources"], json!(["notes/launch.md", "notes/lunch.md"]));
+    let sources = ["notes/launch.md", "notes/lunch.md", "notes/office.md", "notes/team.md"];
+    assert_eq!(first["theirs"]["sources"], json!(sources));
     // Theirs has the right item, but not the sentence.
     assert_eq!(second["theirs"]["metrics"]["answer"], 0.0, "{second}");
     assert_eq!(second["ours"]["metrics"]["answer"], 1.0, "{second}");
@@ -95,7 +96,7 @@ fn labels_decide_between_their_context_and_ours_within_the_same_tokens_x1() {
     assert_eq!((&third["winner"], &third["labelled"]), (&Value::Null, &json!(false)));
     let missing: Vec<f64> =
         third["passages"].as_array().unwrap().iter().map(|one| number(&one["notInData"])).collect();
-    assert_eq!(missing, [0.0, 1.0, 0.0], "{third}");
+    assert_eq!(missing, [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], "{third}");
     assert_eq!(report["wins"]["ours"], 2);
     assert!(number(&report["random"]["score"]) < number(&report["ours"]["score"]), "{report}");
     // The same file gives the same report.
@@ -122,14 +123,14 @@ fn text_that_the_asker_may_not_read_is_told_x3() {
         "Carla runs the tile server and is on call every second week; Ben stands in for her.";
     let line = |user: &str| {
         json!({ "id": user, "question": "What does Paul earn?", "user": user,
-            "context": [SECRET, other] })
+            "context": [SECRET, other, block("\n`notes/lunch.md`")] })
     };
     let lines: Vec<String> = ["anna", "clara"].iter().map(|user| line(user).to_string()).collect();
     folder.file("asked.jsonl", lines.join("\n"));
     let report = shadow(&folder, &[]);
     let [anna, clara] = [0, 1].map(|at| &report["results"][at]);
     assert_eq!(anna["notReadableSources"], json!(["pay"]), "{anna}");
-    assert!(number(&anna["notReadable"]) > 0.4, "{anna}");
+    assert!(number(&anna["notReadable"]) > 0.05, "{anna}");
     assert_eq!(anna["notInData"], 0.0, "{anna}");
     for side in ["ours", "random"] {
         assert!(!anna[side]["text"].as_str().unwrap().contains("salary"), "{anna}");

@@ -164,7 +164,9 @@ fn a_log_that_was_emptied_cut_or_replaced_is_found() {
         // The next start finds it, goes on from what is there, and does not forget it.
         let (now, found) = breaks(folder.path());
         assert!(found.len() == 1 && found[0].starts_with(expected), "{what}: {found:?}");
-        assert!(now.ends_with("lines in 1 files"), "{what}: {now}");
+        let lines =
+            if matches!(what, "cut" | "replaced") { "lines in 1 files" } else { "0 lines in" };
+        assert!(now.contains(lines), "{what}: {now}");
         let audit = Audit::open(folder.path()).unwrap();
         audit.write(&entry(9)).unwrap();
         assert_eq!(verify(folder.path()).unwrap().breaks.len(), 1, "{what}");
