@@ -113,6 +113,7 @@ export const BY_CODE: Readonly<Record<string, Sort>> = {
   rate_limited: RateLimited,
   too_many_denied: RateLimited,
   overloaded: Overloaded,
+  not_ready: Overloaded,
   deadline: DeadlineExceeded,
   slow_client: DeadlineExceeded,
   storage_error: StorageError,

@@ -132,6 +132,7 @@ BY_CODE: dict[str, type[HaversackError]] = {
     "rate_limited": RateLimited,
     "too_many_denied": RateLimited,
     "overloaded": Overloaded,
+    "not_ready": Overloaded,
     "deadline": DeadlineExceeded,
     "slow_client": DeadlineExceeded,
     "storage_error": StorageError,

@@ -297,7 +297,7 @@ impl<'c> Comparison<'c> {
         &mut self,
         text: Option<&str>,
         source: Option<&str>,
-    ) -> Result<Option<(Rc<KnownItem>, Vec<Range<usize>>)>, DataError> {
+    ) -> Result<Option<FoundEvidence>, DataError> {
         let mut items = match source {
             Some(source) => self.finder.items(&[source.to_owned()])?,
             None => Vec::new(),
@@ -347,8 +347,14 @@ impl<'c> Comparison<'c> {
     }
 }
 
+/// The bytes of a passage in its context, and its source.
+type PassagePlace = (Range<usize>, Option<String>);
+
+/// An item and the bytes of the evidence in it.
+type FoundEvidence = (Rc<KnownItem>, Vec<Range<usize>>);
+
 /// The text of a question's context, and the bytes and source of each passage.
-fn joined(question: &ShadowQuestion) -> (String, Vec<(Range<usize>, Option<String>)>) {
+fn joined(question: &ShadowQuestion) -> (String, Vec<PassagePlace>) {
     let mut text = String::new();
     let mut passages = Vec::new();
     for passage in &question.context {
