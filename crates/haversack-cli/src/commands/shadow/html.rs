@@ -8,7 +8,7 @@ use haversack_eval::shadow::{
 };
 
 use super::ReportHead;
-use super::table::{MeanRow, mean_rows, sentences, share};
+use super::table::{MeanRow, mean_rows, question_figures, sentences};
 use crate::commands::show::clipped;
 use crate::output::grouped;
 
@@ -86,21 +86,7 @@ fn question(out: &mut String, one: &QuestionReport) {
         "<details><summary>{} <span class=\"{winner}\">{winner}</span></summary>",
         escaped(&clipped(&one.text, 300))
     );
-    let _ = write!(
-        out,
-        "<p class=\"figures\">Line {}. Sources: {} in both, {} only in theirs, {} only in ours. {} of \
-         their words are in ours, {} are not in the workspace, {} may not be read.",
-        one.line,
-        one.sources.both,
-        one.sources.theirs,
-        one.sources.ours,
-        share(one.overlap.0),
-        share(one.data.missing),
-        share(one.data.hidden),
-    );
-    if let Some(least) = one.least_budget {
-        let _ = write!(out, " The recipe needs at least {least} tokens, so ours is empty.");
-    }
+    let _ = write!(out, "<p class=\"figures\">{}", question_figures(one));
     out.push_str("</p>\n<div class=\"sides\"><div>");
     heading(out, "Theirs", &one.theirs);
     for passage in &one.data.passages {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use haversack_eval::shadow::{ContextReport, QuestionReport, ShadowReport};
 
 use super::ReportHead;
-use super::table::{MeanRow, mean_rows, sentences, share};
+use super::table::{MeanRow, mean_rows, question_figures, sentences};
 use crate::commands::show::clipped;
 use crate::output::grouped;
 
@@ -44,21 +44,7 @@ pub(super) fn page(head: &ReportHead, report: &ShadowReport) -> String {
 
 fn question(out: &mut String, one: &QuestionReport) {
     let _ = writeln!(out, "\n## {}\n", escaped(&clipped(&one.text, 200)));
-    let _ = writeln!(
-        out,
-        "Line {}. Sources: {} in both, {} only in theirs, {} only in ours. {} of their words are in \
-         ours, {} are not in the workspace, {} may not be read.\n",
-        one.line,
-        one.sources.both,
-        one.sources.theirs,
-        one.sources.ours,
-        share(one.overlap.0),
-        share(one.data.missing),
-        share(one.data.hidden),
-    );
-    if let Some(least) = one.least_budget {
-        let _ = writeln!(out, "The recipe needs at least {least} tokens, so ours is empty.\n");
-    }
+    let _ = writeln!(out, "{}\n", question_figures(one));
     context(out, "Theirs", &one.theirs);
     context(out, "Ours", &one.ours);
 }

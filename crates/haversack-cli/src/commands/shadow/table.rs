@@ -62,8 +62,29 @@ pub(super) fn mean_rows(report: &ShadowReport) -> Vec<MeanRow> {
     rows
 }
 
+/// Where the words of a question's contexts come from, in sentences.
+pub(super) fn question_figures(one: &QuestionReport) -> String {
+    let figures = format!(
+        "Line {}. Sources: {} in both, {} only in theirs, {} only in ours. {} of their words are in \
+         ours, {} are not in the workspace, {} may not be read.",
+        one.line,
+        one.sources.both,
+        one.sources.theirs,
+        one.sources.ours,
+        share(one.overlap.0),
+        share(one.data.missing),
+        share(one.data.hidden),
+    );
+    match one.least_budget {
+        Some(least) => {
+            format!("{figures} The recipe needs at least {least} tokens, so ours is empty.")
+        }
+        None => figures,
+    }
+}
+
 /// A share as a percentage.
-pub(super) fn share(value: f64) -> String {
+fn share(value: f64) -> String {
     format!("{:.1} %", value * 100.0)
 }
 
