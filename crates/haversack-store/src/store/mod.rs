@@ -9,6 +9,7 @@ pub mod change;
 pub mod error;
 pub mod health;
 pub mod item;
+pub mod journal;
 pub mod maintenance;
 pub mod query;
 pub mod viewer;
