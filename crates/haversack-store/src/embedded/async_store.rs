@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -14,6 +15,7 @@ use haversack_core::units::Timestamp;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::engine::EmbeddedStore;
+use super::replica::Look;
 use super::view::View;
 use crate::kinds::Kinds;
 use crate::revision::{Revision, StateToken};
@@ -23,6 +25,7 @@ use crate::store::health::HealthProblem;
 use crate::store::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
+use crate::store::journal::{Freshness, JournalSnapshot};
 use crate::store::maintenance::{CheckReport, Maintenance, MaintenanceProgress, StoreStats};
 use crate::store::query::{
     Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
@@ -45,6 +48,7 @@ pub struct AsyncStore {
     read_permits: Arc<Semaphore>,
     write_permits: Arc<Semaphore>,
     may_block: bool,
+    freshness: Freshness,
 }
 
 impl AsyncStore {
@@ -53,7 +57,21 @@ impl AsyncStore {
     pub fn new(engine: Arc<EmbeddedStore>) -> AsyncStore {
         let permits = |most| Arc::new(Semaphore::new(most));
         let (read_permits, write_permits) = (permits(READS_MAX), permits(WRITES_MAX));
-        AsyncStore { engine, read_permits, write_permits, may_block: false }
+        let freshness = Freshness::default();
+        AsyncStore { engine, read_permits, write_permits, may_block: false, freshness }
+    }
+
+    /// Makes the store as fresh as its reads are to be. Returns how old its state may be, if nobody
+    /// looked or could look whether other nodes wrote.
+    async fn refresh(&self) -> Result<Option<Duration>, ReadError> {
+        let Some(link) = self.engine.link() else { return Ok(None) };
+        let began = match link.look(self.freshness).await? {
+            Look::Current(staleness) => return Ok(staleness),
+            Look::Behind { began } => began,
+        };
+        let (engine, freshness) = (Arc::clone(&self.engine), self.freshness);
+        let work = move || engine.catch_up_for(freshness, began);
+        if self.may_block { work() } else { offload_read(&self.read_permits, work).await }
     }
 
     /// Runs a write on this thread if it may block, or on a blocking thread otherwise.
@@ -105,16 +123,24 @@ impl AsyncStore {
     }
 
     fn take_snapshot<'a>(
-        &self,
+        &'a self,
         take_view: impl FnOnce(&EmbeddedStore) -> Result<View, ReadError> + Send + 'static,
     ) -> StoreFuture<'a, Arc<dyn Snapshot>> {
         let (engine, read_permits, may_block) =
             (Arc::clone(&self.engine), Arc::clone(&self.read_permits), self.may_block);
-        let work = move || {
+        let take = move |staleness| {
             let view = Arc::new(take_view(&engine)?);
-            Ok(Arc::new(AsyncSnapshot { view, read_permits, may_block }) as Arc<dyn Snapshot>)
+            let snapshot = AsyncSnapshot { view, read_permits, may_block, staleness };
+            Ok(Arc::new(snapshot) as Arc<dyn Snapshot>)
         };
-        if may_block { async { work() }.boxed() } else { offload_read(&self.read_permits, work) }
+        async move {
+            let staleness = self.refresh().await?;
+            if may_block {
+                return take(staleness);
+            }
+            offload_read(&self.read_permits, move || take(staleness)).await
+        }
+        .boxed()
     }
 }
 
@@ -145,7 +171,12 @@ fn offload_read<'a, T: Send + 'static>(
 
 impl Store for AsyncStore {
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<CommitReport, CommitError>> {
-        self.run_write(move |engine| engine.write(batch))
+        let engine = Arc::clone(&self.engine);
+        self.run_write(move |_| {
+            let written = engine.write(batch);
+            engine.snapshot_if_due();
+            written
+        })
     }
 
     fn find_write<'a>(
@@ -155,11 +186,11 @@ impl Store for AsyncStore {
     ) -> StoreFuture<'a, Option<RecordedWrite>> {
         let (engine, key) = (Arc::clone(&self.engine), key.clone());
         let work = move || engine.find_write(&key, now);
-        if self.may_block {
-            async move { work() }.boxed()
-        } else {
-            offload_read(&self.read_permits, work)
+        async move {
+            self.refresh().await?;
+            if self.may_block { work() } else { offload_read(&self.read_permits, work).await }
         }
+        .boxed()
     }
 
     fn undo<'a>(
@@ -168,7 +199,12 @@ impl Store for AsyncStore {
         at: Timestamp,
     ) -> BoxFuture<'a, Result<UndoReport, CommitError>> {
         let origin = origin.to_owned();
-        self.run_write(move |engine| engine.undo(&origin, at))
+        async move {
+            let fresh = self.refresh().await;
+            fresh.map_err(|error| CommitError::Unavailable { cause: error.into() })?;
+            self.run_write(move |engine| engine.undo(&origin, at)).await
+        }
+        .boxed()
     }
 
     fn snapshot<'a>(&'a self, viewer: &'a Viewer) -> StoreFuture<'a, Arc<dyn Snapshot>> {
@@ -216,6 +252,21 @@ impl Maintenance for AsyncStore {
     /// Searches still run on Rayon's threads, one per processor, so that several run in parallel.
     fn for_blocking_threads(&self) -> Arc<dyn Maintenance> {
         Arc::new(AsyncStore { may_block: true, ..self.clone() })
+    }
+
+    fn with_freshness(&self, freshness: Freshness) -> Arc<dyn Maintenance> {
+        Arc::new(AsyncStore { freshness, ..self.clone() })
+    }
+
+    fn must_reopen(&self) -> bool {
+        self.engine.link().is_some_and(|link| link.outdated().is_some())
+    }
+
+    fn snapshot_to_journal(
+        &self,
+        keep: bool,
+    ) -> BoxFuture<'_, Result<Option<JournalSnapshot>, CommitError>> {
+        self.run_write(move |engine| engine.snapshot_to_journal(keep))
     }
 
     fn repaired(&self) -> &[String] {
@@ -286,6 +337,7 @@ struct AsyncSnapshot {
     view: Arc<View>,
     read_permits: Arc<Semaphore>,
     may_block: bool,
+    staleness: Option<Duration>,
 }
 
 impl AsyncSnapshot {
@@ -334,6 +386,10 @@ impl Snapshot for AsyncSnapshot {
 
     fn token(&self) -> StateToken {
         self.view.token()
+    }
+
+    fn staleness(&self) -> Option<Duration> {
+        self.staleness
     }
 
     fn history_is_whole(&self) -> bool {

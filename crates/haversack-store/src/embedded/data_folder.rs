@@ -10,10 +10,13 @@ use haversack_core::embed::Model;
 
 use super::async_store::AsyncStore;
 use super::engine::EmbeddedStore;
+use super::replica::{self, Attached, is_marked, journal_error};
 use super::resources::Resources;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
+use crate::store::block_on;
 use crate::store::error::OpenError;
+use crate::store::journal::{JournalHead, JournalSettings, Position};
 use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
 /// How often and how fast a busy lock is retried.
@@ -28,6 +31,8 @@ pub struct DataFolder {
     kinds: Arc<Kinds>,
     on_upgrade: Option<OnUpgrade>,
     resources: Resources,
+    /// The journal that its workspaces follow.
+    journal: Option<JournalSettings>,
 }
 
 /// The lock on a data folder. The system releases it when the process ends, however it ends.
@@ -93,7 +98,15 @@ impl DataFolder {
         let lock = Arc::new(FolderLock { _file: file });
         let kinds = read_kinds(folder)?;
         let (folder, resources) = (folder.to_owned(), Resources::default());
-        Ok(DataFolder { folder, lock, kinds, on_upgrade: None, resources })
+        Ok(DataFolder { folder, lock, kinds, on_upgrade: None, resources, journal: None })
+    }
+
+    /// Makes its workspaces replicas of a journal. The folder is then a cache: what is in it can be made
+    /// again from the journal.
+    #[must_use]
+    pub fn with_journal(mut self, settings: JournalSettings) -> DataFolder {
+        self.journal = Some(settings);
+        self
     }
 
     /// Shares these resources among its workspaces.
@@ -130,12 +143,84 @@ impl DataFolder {
         path: &Path,
         embedder: SharedEmbedder,
     ) -> Result<EmbeddedStore, OpenError> {
+        let attached = match &self.journal {
+            Some(settings) => Some(self.attach(name, settings, embedder.model(), true)?),
+            None if matches!(replica::read_state(path)?, Some(Some(_))) => {
+                return Err(OpenError::IsReplica { path: path.to_owned() });
+            }
+            None => None,
+        };
+        let opened = self.open_attached((name, path), Arc::clone(&embedder), attached);
+        match (opened, &self.journal) {
+            (Err(OpenError::Damaged { .. }), Some(settings)) if is_marked(path) => {
+                replica::remove_replica(path)?;
+                let attached = self.attach(name, settings, embedder.model(), true)?;
+                self.open_attached((name, path), embedder, Some(attached))
+            }
+            (opened, _) => opened,
+        }
+    }
+
+    /// Opens a workspace as a replica of a journal that the folder is not opened with.
+    pub(super) fn open_linked(
+        &self,
+        name: &str,
+        settings: &JournalSettings,
+        embedder: &SharedEmbedder,
+    ) -> Result<EmbeddedStore, OpenError> {
+        let attached = self.attach(name, settings, embedder.model(), false)?;
+        let path = self.workspace_path(name)?;
+        self.open_attached((name, &path), Arc::clone(embedder), Some(attached))
+    }
+
+    /// The folder, for messages.
+    pub(super) fn place(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    /// The error for a workspace that does not exist.
+    pub(super) fn missing(&self, name: &str) -> OpenError {
+        OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() }
+    }
+
+    fn open_attached(
+        &self,
+        (name, path): (&str, &Path),
+        embedder: SharedEmbedder,
+        attached: Option<Attached>,
+    ) -> Result<EmbeddedStore, OpenError> {
         let shared = (Some(Arc::clone(&self.lock)), &self.resources);
-        EmbeddedStore::open(path, embedder, Arc::clone(&self.kinds), shared, |progress| {
+        EmbeddedStore::open(path, embedder, Arc::clone(&self.kinds), shared, attached, |progress| {
             if let Some(on_upgrade) = &self.on_upgrade {
                 on_upgrade.report(name, progress);
             }
         })
+    }
+
+    /// Makes the folder of a workspace a replica that has what its journal has.
+    fn attach(
+        &self,
+        name: &str,
+        settings: &JournalSettings,
+        model: &Model,
+        create: bool,
+    ) -> Result<Attached, OpenError> {
+        let path = self.workspace_path(name)?;
+        replica::attach(settings, (&path, name), self.kinds.references(), model, create)
+    }
+
+    /// Whether a workspace exists.
+    fn exists(&self, name: &str, path: &Path) -> Result<bool, OpenError> {
+        match &self.journal {
+            None => Ok(super::records::file(path).exists()),
+            Some(_) => Ok(self.journal_head(name)?.is_some()),
+        }
+    }
+
+    fn journal_head(&self, name: &str) -> Result<Option<JournalHead>, OpenError> {
+        let Some(settings) = &self.journal else { return Ok(None) };
+        let head = block_on(settings.journal.head(name));
+        head.map_err(|error| journal_error(&*settings.journal, error))
     }
 
     /// The names of the workspaces, in order.
@@ -143,6 +228,10 @@ impl DataFolder {
     /// # Errors
     /// When the folder cannot be read.
     pub fn workspaces(&self) -> Result<Vec<String>, OpenError> {
+        if let Some(settings) = &self.journal {
+            let names = block_on(settings.journal.workspaces());
+            return names.map_err(|error| journal_error(&*settings.journal, error));
+        }
         let folder = self.folder.join("workspaces");
         let io =
             |cause: std::io::Error| OpenError::Io { path: folder.clone(), cause: cause.into() };
@@ -155,7 +244,7 @@ impl DataFolder {
         Ok(names)
     }
 
-    fn workspace_path(&self, name: &str) -> Result<PathBuf, OpenError> {
+    pub(super) fn workspace_path(&self, name: &str) -> Result<PathBuf, OpenError> {
         if !is_workspace_name(name) {
             return Err(OpenError::Name { name: name.to_owned() });
         }
@@ -184,8 +273,8 @@ impl DataFolder {
         embedder: SharedEmbedder,
     ) -> Result<EmbeddedStore, OpenError> {
         let path = self.workspace_path(name)?;
-        if !super::records::file(&path).exists() {
-            return Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() });
+        if !self.exists(name, &path)? {
+            return Err(self.missing(name));
         }
         self.open_folder(name, &path, embedder)
     }
@@ -200,6 +289,11 @@ impl DataFolder {
     /// When there is no such workspace, or its folder cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), OpenError> {
         let path = self.workspace_path(name)?;
+        let removed_there = match &self.journal {
+            Some(settings) => block_on(settings.journal.remove(name))
+                .map_err(|error| journal_error(&*settings.journal, error))?,
+            None => false,
+        };
         let workspaces = self.folder.join("workspaces");
         let mut unused_paths =
             (0_u32..).map(|n| workspaces.join(format!("{REMOVED_PREFIX}{n}-{name}")));
@@ -210,7 +304,11 @@ impl DataFolder {
                 Ok(())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                Err(OpenError::Missing { name: name.to_owned(), folder: self.folder.clone() })
+                if removed_there {
+                    Ok(())
+                } else {
+                    Err(self.missing(name))
+                }
             }
             Err(error) => Err(OpenError::Io { path, cause: error.into() }),
         }
@@ -239,7 +337,17 @@ impl Stores for DataFolder {
     }
 
     fn stored_model(&self, name: &str) -> Result<Option<Model>, OpenError> {
-        super::records::stored_model(&self.workspace_path(name)?)
+        let path = self.workspace_path(name)?;
+        if let Some(settings) = &self.journal {
+            let head = self.journal_head(name)?;
+            // One without entries has no model yet: whoever writes the first one says which.
+            if head.is_none_or(|head| head.position == Position::START) {
+                return Ok(None);
+            }
+            let unused = Model { name: String::new(), version: String::new(), dimensions: 0 };
+            self.attach(name, settings, &unused, false)?;
+        }
+        super::records::stored_model(&path)
     }
 
     fn remove(&self, name: &str) -> Result<(), OpenError> {
@@ -259,7 +367,10 @@ const REMOVED_PREFIX: &str = ".removed-";
 fn delete_removed_workspaces(workspaces: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(workspaces)? {
         let entry = entry?;
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(REMOVED_PREFIX)) {
+        let is_left = |name: &str| {
+            name.starts_with(REMOVED_PREFIX) || name.starts_with(replica::INCOMING_PREFIX)
+        };
+        if entry.file_name().to_str().is_some_and(is_left) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

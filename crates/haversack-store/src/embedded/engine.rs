@@ -13,6 +13,7 @@ use super::data_folder::FolderLock;
 use super::indexes::{IndexError, Indexes};
 use super::new_vectors::remove_unfinished;
 use super::records::{self, OpenedRecords, keys, lookup, storage, usage};
+use super::replica::{Attached, JournalLink, Replica};
 use super::resources::Resources;
 use super::retired::RetiredModels;
 use super::seals::{self, StateNamer};
@@ -30,17 +31,23 @@ use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, CommitReport, RecordedWrite, WriteKey};
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::health::HealthProblem;
+use crate::store::journal::Position;
 use crate::store::maintenance::MaintenanceProgress;
 use crate::store::viewer::Viewer;
 
 /// How often a batch is prepared: each time the model changes or vectors are purged meanwhile.
 const PREPARATIONS_MAX: usize = 5;
 
+/// The number of a model that a replica has no number for.
+const UNKNOWN_MODEL: i64 = 0;
+
 /// One workspace in a folder of its own. Shared by reference; closing waits for the writer.
 pub struct EmbeddedStore {
     pub(super) shared: Arc<StoreHandles>,
     writer: Arc<WriterQueue>,
     repaired: Vec<String>,
+    /// The connection to the journal, if this is a replica.
+    link: Option<Arc<JournalLink>>,
     _lock: Option<Arc<FolderLock>>,
 }
 
@@ -58,6 +65,7 @@ impl EmbeddedStore {
         embedder: SharedEmbedder,
         kinds: Arc<Kinds>,
         (lock, resources): (Option<Arc<FolderLock>>, &Resources),
+        attached: Option<Attached>,
         on_upgrade: impl FnMut(MaintenanceProgress),
     ) -> Result<EmbeddedStore, OpenError> {
         let _reserved = descriptors::reserve_to_open()?;
@@ -69,7 +77,17 @@ impl EmbeddedStore {
         let truth = |error: rusqlite::Error| records::open_error(&records::file(folder), error);
         recompute_derived(&mut connection, &kinds, on_upgrade).map_err(truth)?;
         seals::seal_missing_rows(&mut connection).map_err(truth)?;
-        let number = usage::model_number(&connection, embedder.model()).map_err(truth)?;
+        let (link, replaced) = match attached {
+            Some(Attached { link, replaced }) => (Some(link), replaced),
+            None => (None, None),
+        };
+        let number = match &link {
+            None => usage::model_number(&connection, embedder.model()).map_err(truth)?,
+            // Numbers are given in the journal. Without one nothing is written by this model.
+            Some(_) => usage::find_model(&connection, embedder.model())
+                .map_err(truth)?
+                .unwrap_or(UNKNOWN_MODEL),
+        };
         let model = Arc::new(EmbeddingModel { number, embedder });
         let stored = match usage::model(&connection).map_err(truth)? {
             Some(stored) => stored,
@@ -95,13 +113,23 @@ impl EmbeddedStore {
             return Err(lost_commits_error(folder, revision, lost));
         }
         indexes.recover(&connection, revision).map_err(refuse)?;
-        let repaired = indexes.repaired().to_vec();
+        let mut repaired = indexes.repaired().to_vec();
+        repaired.extend(replaced.map(|why| format!("replica: {why}: made anew from the journal")));
         let state = PublishedState::new(revision, catalogue.clone(), model, indexes.readers());
         let shared = StoreHandles::new(folder.to_owned(), kinds, state, resources);
         let latest = (revision, catalogue);
-        let writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
+        let mut writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
+        if let Some(link) = &link {
+            let replica = Replica::new(&writer.connection, Arc::clone(link)).map_err(truth)?;
+            writer.replica = Some(replica);
+        }
         let writer = WriterQueue::start(writer);
-        Ok(EmbeddedStore { shared, writer, repaired, _lock: lock })
+        Ok(EmbeddedStore { shared, writer, repaired, link, _lock: lock })
+    }
+
+    /// The connection to the journal, if this is a replica.
+    pub(super) const fn link(&self) -> Option<&Arc<JournalLink>> {
+        self.link.as_ref()
     }
 
     /// Damage that was found and repaired at opening.
@@ -147,7 +175,10 @@ impl EmbeddedStore {
             self.embed_by_next_model(&mut prepared);
             let hashes;
             (prepared, hashes) = match self.writer.write(prepared)? {
-                BatchReply::Finished(result) => return result,
+                BatchReply::Finished(result) => {
+                    return result
+                        .map(|report| CommitReport { position: self.position(), ..report });
+                }
                 BatchReply::PrepareAgain(prepared, hashes) => (*prepared, hashes),
             };
             purged.extend(hashes);
@@ -155,6 +186,11 @@ impl EmbeddedStore {
         }
         let cause = format!("the vectors of the batch were outdated {PREPARATIONS_MAX} times");
         Err(CommitError::Storage { cause: cause.into() })
+    }
+
+    /// The position in the journal up to which readers see everything.
+    fn position(&self) -> Option<Position> {
+        self.link.as_ref().map(|link| link.position())
     }
 
     /// The batch that was written with a key.

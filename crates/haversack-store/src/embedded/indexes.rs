@@ -217,6 +217,18 @@ impl Indexes {
         feed_vectors(connection, self.model, vectors, revision)
     }
 
+    /// Brings both from the revision that they have to the present one, after other nodes wrote.
+    pub(crate) fn follow(
+        &mut self,
+        connection: &Connection,
+        (before, revision): (Revision, Revision),
+        purged: &[Row],
+    ) -> Result<(), IndexError> {
+        self.text.follow(connection, (before, revision), purged)?;
+        let VectorIndex::Ready(vectors) = &mut self.vectors else { return Ok(()) };
+        feed_vectors(connection, self.model, vectors, revision)
+    }
+
     /// Searches by the vectors of another model from now on.
     pub(crate) fn replace_vectors(&mut self, model: i64, vectors: Vectors) {
         (self.model, self.vectors) = (model, VectorIndex::Ready(vectors));

@@ -286,6 +286,29 @@ impl TextPart {
         }
     }
 
+    /// Adds the rows of revisions after one, and removes rows.
+    pub(super) fn follow(
+        &mut self,
+        connection: &Connection,
+        (before, revision): (Revision, Revision),
+        purged: &[Row],
+    ) -> Result<(), IndexError> {
+        if let TextState::Ready(index) = &mut self.state {
+            match feed_after(index, &self.kinds, connection, before) {
+                Ok(()) => {}
+                Err(IndexError::Text(error)) => self.fail(&error),
+                Err(error) => return Err(error),
+            }
+        }
+        if !purged.is_empty() {
+            self.remove(purged);
+        }
+        if revision > before || !purged.is_empty() {
+            self.commit(revision);
+        }
+        Ok(())
+    }
+
     /// Brings an index that was just opened up to a revision.
     pub(super) fn recover(
         &mut self,
@@ -361,13 +384,24 @@ fn catch_up(
     if at >= revision {
         return Ok(());
     }
-    let mut statement =
-        connection.prepare_cached(&format!("{FEED} WHERE i.born > ? ORDER BY i.row"))?;
-    let mut lines = statement.query([at.get()])?;
-    while feed_row(connection, index, kinds, &mut lines)?.is_some() {}
+    feed_after(index, kinds, connection, at)?;
     let purged = purged_rows(connection, &index.reader())?;
     index.remove(&purged)?;
     Ok(index.commit(revision)?)
+}
+
+/// Feeds the rows that were created after a revision.
+fn feed_after(
+    index: &mut TextIndex,
+    kinds: &Kinds,
+    connection: &Connection,
+    after: Revision,
+) -> Result<(), IndexError> {
+    let mut statement =
+        connection.prepare_cached(&format!("{FEED} WHERE i.born > ? ORDER BY i.row"))?;
+    let mut lines = statement.query([after.get()])?;
+    while feed_row(connection, index, kinds, &mut lines)?.is_some() {}
+    Ok(())
 }
 
 /// Rows that were fed.

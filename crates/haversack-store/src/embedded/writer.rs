@@ -8,14 +8,17 @@
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use haversack_core::units::Timestamp;
+use rusqlite::{Connection, ErrorCode};
 
 use super::catalogue::Catalogue;
 use super::free_space;
 use super::indexes::{IndexError, Indexes};
 use super::records::write::{self, CommitDelta, WriteError};
-use super::records::{self, keys};
+use super::records::{self, keys, usage};
+use super::replica::{AppendError, FollowError, LockedHead, Replica, ReplicaState};
 use super::retired::RetiredModels;
+use super::row::Row;
 use super::state::{EmbeddingModel, PublishedState, StoreHandles};
 use super::text_part::TextWork;
 use crate::descriptors;
@@ -23,6 +26,9 @@ use crate::prepare::{Hash, PreparedBatch};
 use crate::revision::Revision;
 use crate::store::change::{Batch, Change, CommitReport};
 use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, TooManyFiles, error_chain};
+
+/// How old a snapshot on another node may be that is still read from, in milliseconds.
+const SNAPSHOT_AGE_MAX_MS: i64 = 120_000;
 
 /// The channel for the result of a batch.
 pub(crate) type CommitReply = SyncSender<BatchReply>;
@@ -47,6 +53,8 @@ pub(crate) struct Writer {
     /// The model in use.
     pub(crate) model: Arc<EmbeddingModel>,
     pub(crate) retired: RetiredModels,
+    /// What this store needs to follow a journal, if it is a replica.
+    pub(crate) replica: Option<Replica>,
     /// The indexes lag behind SQLite.
     pub(crate) behind: bool,
     /// Why they lag.
@@ -63,6 +71,14 @@ struct PendingBatch {
 }
 
 impl PendingBatch {
+    /// What it changes in the catalogue.
+    const fn delta(&self) -> Option<&CommitDelta> {
+        match &self.outcome {
+            BatchOutcome::Done(_, delta) | BatchOutcome::Quiet(_, delta) => Some(delta),
+            _ => None,
+        }
+    }
+
     /// The reader lists of the items that its events are about; see
     /// [`StoreHandles::bump_activity`].
     fn activity_lists(&self) -> &[u32] {
@@ -101,11 +117,14 @@ enum Refusal {
     Behind(String),
     /// Too little space is free.
     Full(String),
+    /// The journal cannot be followed.
+    Journal(FollowError),
 }
 
 impl Refusal {
     fn to_commit_error(&self) -> CommitError {
         match self {
+            Refusal::Journal(error) => error.to_commit_error(),
             Refusal::TooManyFiles(too_many) => CommitError::TooManyFiles(too_many.clone()),
             Refusal::Stopped(why) => CommitError::Stopped { cause: why.as_str().into() },
             Refusal::Stale(stale) => CommitError::Stale(Box::new(stale.clone())),
@@ -131,6 +150,7 @@ impl Writer {
             catalogue,
             revision,
             retired,
+            replica: None,
             behind: false,
             lag: None,
             stopped: None,
@@ -238,10 +258,10 @@ impl Writer {
         let checked = reserved.and_then(|reserved| {
             self.check_writable()?;
             self.check_room(&group)?;
-            Ok(reserved)
+            Ok((reserved, self.lock_head().map_err(Refusal::Journal)?))
         });
-        let _reserved = match checked {
-            Ok(reserved) => reserved,
+        let (_reserved, locked) = match checked {
+            Ok(checked) => checked,
             Err(refusal) => {
                 for (_, reply) in group {
                     send_reply(&reply, Err(refusal.to_commit_error()));
@@ -249,9 +269,10 @@ impl Writer {
                 return;
             }
         };
-        let Some(pending) = self.commit_group(group) else { return };
+        let Some((pending, appended)) = self.commit_group(group, locked) else { return };
         self.shared.bump_activity(pending.iter().flat_map(PendingBatch::activity_lists));
         let failed = self.index_and_publish(&pending).err().map(|error| error_chain(&error));
+        self.note_appended(appended);
         self.behind = failed.is_some();
         self.lag.clone_from(&failed);
         if self.behind {
@@ -289,10 +310,15 @@ impl Writer {
     fn commit_group(
         &mut self,
         group: Vec<(PreparedBatch, CommitReply)>,
-    ) -> Option<Vec<PendingBatch>> {
-        let horizon = self.shared.horizon();
+        locked: Option<LockedHead>,
+    ) -> Option<(Vec<PendingBatch>, Option<ReplicaState>)> {
         let mut revision = self.revision;
-        let mut failure = self.connection.execute_batch("BEGIN IMMEDIATE").err();
+        let begun = self.connection.execute_batch("BEGIN IMMEDIATE");
+        let horizon = begun.and_then(|()| self.horizon(&group));
+        let (mut failure, horizon) = match horizon {
+            Ok(horizon) => (None, horizon),
+            Err(error) => (Some(error), Revision::default()),
+        };
         let mut pending = Vec::with_capacity(group.len());
         for (prepared, reply) in group {
             let outcome = match failure {
@@ -309,18 +335,56 @@ impl Writer {
             }
             pending.push(PendingBatch { prepared, reply, outcome });
         }
-        let committing = failure.is_none();
-        let failure = failure.or_else(|| self.connection.execute_batch("COMMIT").err());
-        let Some(error) = failure else {
-            self.revision = revision;
-            return Some(pending);
+        let committed = match failure {
+            Some(error) => Err(CommitFailure::Sqlite { error, committing: false }),
+            None => self.append_and_commit(locked, pending.iter().filter_map(PendingBatch::delta)),
         };
+        match committed {
+            Ok(appended) => {
+                self.revision = revision;
+                Some((pending, appended))
+            }
+            Err(failure) => {
+                self.roll_back();
+                self.report_failure(&failure, pending);
+                None
+            }
+        }
+    }
+
+    /// The newest revision whose versions may be trimmed. Snapshots on other nodes cannot be known, but
+    /// none is older than a request may take.
+    fn horizon(&self, group: &[(PreparedBatch, CommitReply)]) -> rusqlite::Result<Revision> {
+        let here = self.shared.horizon();
+        let at = group.iter().map(|(prepared, _)| prepared.batch.at).min();
+        let (Some(_), Some(at)) = (&self.replica, at) else { return Ok(here) };
+        let before = Timestamp::from_millis(at.as_millis().saturating_sub(SNAPSHOT_AGE_MAX_MS));
+        let elsewhere = usage::revision_at(&self.connection, before)?;
+        Ok(here.min(Revision::new(elsewhere)))
+    }
+
+    /// Appends the open transaction to the journal, if there is one, and commits it.
+    fn append_and_commit<'d>(
+        &self,
+        locked: Option<LockedHead>,
+        deltas: impl Iterator<Item = &'d CommitDelta>,
+    ) -> Result<Option<ReplicaState>, CommitFailure> {
+        let appended = match locked {
+            Some(locked) => self.append(locked, &deltas.collect::<Vec<_>>())?,
+            None => None,
+        };
+        match self.connection.execute_batch("COMMIT") {
+            Ok(()) => Ok(appended),
+            Err(error) => Err(CommitFailure::Sqlite { error, committing: true }),
+        }
+    }
+
+    /// Ends an open transaction without effect.
+    pub(crate) fn roll_back(&self) {
         // SQLite may have rolled back already; either way no transaction stays open.
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        self.report_failure(&error, committing, pending);
-        None
     }
 
     /// Writes one batch after `revision`. A batch without effect is rolled back; a quiet one makes
@@ -378,12 +442,11 @@ impl Writer {
     }
 
     /// Reports a failed transaction to every caller, and stops writing if the disk is in doubt.
-    fn report_failure(
-        &mut self,
-        error: &rusqlite::Error,
-        committing: bool,
-        pending: Vec<PendingBatch>,
-    ) {
+    fn report_failure(&mut self, failure: &CommitFailure, pending: Vec<PendingBatch>) {
+        let (error, committing) = match failure {
+            CommitFailure::Sqlite { error, committing } => (error, *committing),
+            CommitFailure::Journal(error) => return report_journal_failure(error, pending),
+        };
         let (code, damage) = (error.sqlite_error_code(), records::damage(error));
         self.stop_if_in_doubt(error, committing);
         if let Some(what) = &damage {
@@ -424,6 +487,29 @@ impl Writer {
         Ok(())
     }
 
+    /// Brings the indexes from an earlier revision to the present one, and publishes it.
+    pub(crate) fn index_followed(
+        &mut self,
+        before: Revision,
+        purged: &[Row],
+    ) -> Result<(), IndexError> {
+        if self.behind {
+            return self.catch_up();
+        }
+        let followed = self.indexes.follow(&self.connection, (before, self.revision), purged);
+        self.behind = followed.is_err();
+        match &followed {
+            Ok(()) => self.publish(),
+            Err(error) => {
+                self.lag = Some(error_chain(error));
+                self.indexes.abandon();
+            }
+        }
+        self.repair_text();
+        self.note_lag();
+        followed
+    }
+
     /// Brings lagging indexes up to date from SQLite.
     pub(crate) fn catch_up(&mut self) -> Result<(), IndexError> {
         if let Err(error) = self.indexes.recover(&self.connection, self.revision) {
@@ -450,20 +536,35 @@ impl Writer {
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, ReadError> {
-        let mut committing = false;
-        let run = || -> rusqlite::Result<T> {
-            let transaction =
-                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = work(&transaction)?;
-            committing = true;
-            transaction.commit()?;
-            Ok(done)
-        };
-        let done = run();
-        if let Err(error) = &done {
-            self.stop_if_in_doubt(error, committing);
+        let locked = self.lock_head().map_err(FollowError::into_read_error)?;
+        let done = (|| {
+            self.connection.execute_batch("BEGIN IMMEDIATE")?;
+            let done = work(&self.connection)?;
+            Ok((done, self.append_and_commit(locked, std::iter::empty())?))
+        })();
+        match done {
+            Ok((done, appended)) => {
+                self.note_appended(appended);
+                Ok(done)
+            }
+            Err(failure) => {
+                self.roll_back();
+                Err(self.chore_failed(failure))
+            }
         }
-        done.map_err(super::records::storage)
+    }
+
+    fn chore_failed(&mut self, failure: CommitFailure) -> ReadError {
+        match failure {
+            CommitFailure::Sqlite { error, committing } => {
+                self.stop_if_in_doubt(&error, committing);
+                records::storage(error)
+            }
+            CommitFailure::Journal(AppendError::Journal(error) | AppendError::Unknown(error)) => {
+                ReadError::Unavailable { cause: error.into() }
+            }
+            CommitFailure::Journal(AppendError::Sqlite(error)) => records::storage(error),
+        }
     }
 
     /// Stops writing after an I/O error in a commit: the content of the disk is unknown then, and a
@@ -473,6 +574,46 @@ impl Writer {
             self.shared.health.set_stopped(&error.to_string());
             self.stopped = Some(error.to_string());
         }
+    }
+}
+
+/// Why a transaction was not committed.
+enum CommitFailure {
+    Sqlite { error: rusqlite::Error, committing: bool },
+    Journal(AppendError),
+}
+
+impl From<rusqlite::Error> for CommitFailure {
+    fn from(error: rusqlite::Error) -> CommitFailure {
+        CommitFailure::Sqlite { error, committing: false }
+    }
+}
+
+impl From<AppendError> for CommitFailure {
+    fn from(error: AppendError) -> CommitFailure {
+        match error {
+            AppendError::Sqlite(error) => CommitFailure::from(error),
+            other => CommitFailure::Journal(other),
+        }
+    }
+}
+
+/// Reports to every caller that the journal did not take the transaction.
+fn report_journal_failure(error: &AppendError, pending: Vec<PendingBatch>) {
+    for PendingBatch { reply, outcome, .. } in pending {
+        let failed = match (outcome, error) {
+            (BatchOutcome::Refused(refused), _) => refused,
+            (_, AppendError::Unknown(error)) => {
+                CommitError::Unknown { cause: error_chain(error).into() }
+            }
+            (_, AppendError::Journal(error)) => {
+                CommitError::Unavailable { cause: error_chain(error).into() }
+            }
+            (_, AppendError::Sqlite(error)) => {
+                CommitError::Storage { cause: error.to_string().into() }
+            }
+        };
+        send_reply(&reply, Err(failed));
     }
 }
 

@@ -6,6 +6,7 @@ use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 
 use super::item::{DocumentKind, Event, Item, Link, Record};
+use super::journal::Position;
 use super::viewer::Viewer;
 use crate::revision::Revision;
 
@@ -149,6 +150,9 @@ pub struct CommitReport {
     pub unchanged: usize,
     /// Items deleted or purged, including descendants.
     pub deleted: usize,
+    /// The position in the journal that has it, if there is a journal. A read that asks for at least this
+    /// position sees the batch on any node.
+    pub position: Option<Position>,
     /// Warnings for the author.
     pub warnings: Vec<Warning>,
 }

@@ -96,6 +96,43 @@ pub enum OpenError {
     /// Too many files are open.
     #[error(transparent)]
     TooManyFiles(#[from] TooManyFiles),
+    /// The shared journal cannot be used now.
+    #[error("the journal {place} cannot be used: try again")]
+    Unavailable {
+        /// The journal.
+        place: String,
+        /// Why not.
+        #[source]
+        cause: Cause,
+    },
+    /// The journal has a workspace of this name.
+    #[error("the journal {place} has a workspace {name:?} already: remove it first")]
+    Exists {
+        /// The name.
+        name: String,
+        /// The journal.
+        place: String,
+    },
+    /// A data folder with a journal has a workspace that is not in it.
+    #[error(
+        "{} is a workspace of its own and no replica: put it into the journal with \
+         `haversack journal import`, or use another data folder",
+        path.display()
+    )]
+    NotReplica {
+        /// The folder of the workspace.
+        path: PathBuf,
+    },
+    /// A workspace follows a journal, and none was given.
+    #[error(
+        "{} is a replica of a shared journal: start with `--journal`, or take a copy of its own with \
+         `haversack journal export`",
+        path.display()
+    )]
+    IsReplica {
+        /// The folder of the workspace.
+        path: PathBuf,
+    },
     /// A folder or file cannot be read or written.
     #[error("cannot open {}", path.display())]
     Io {
@@ -149,6 +186,19 @@ pub enum ReadError {
     /// Too many files are open.
     #[error(transparent)]
     TooManyFiles(#[from] TooManyFiles),
+    /// The shared journal cannot be reached, and what this node has may be too old.
+    #[error("the shared journal cannot be reached, and what is here may be out of date: try again")]
+    Unavailable {
+        /// Why not.
+        #[source]
+        cause: Cause,
+    },
+    /// The workspace was changed elsewhere in a way that needs it to be opened again.
+    #[error("the workspace has to be opened again: {why}: try again")]
+    Outdated {
+        /// Why.
+        why: String,
+    },
     /// The store cannot be read.
     #[error("the store cannot be read")]
     Storage {
@@ -218,7 +268,8 @@ impl fmt::Display for Denial {
     }
 }
 
-/// An error from writing a batch. Except for [`CommitError::NotSearchable`], nothing was written.
+/// An error from writing a batch. Except for [`CommitError::NotSearchable`] and
+/// [`CommitError::Unknown`], nothing was written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -297,6 +348,30 @@ pub enum CommitError {
     Damaged {
         /// The damaged part.
         what: String,
+    },
+    /// The shared journal cannot be reached. Nothing was written.
+    #[error("the shared journal cannot be reached, and nothing was written: try again")]
+    Unavailable {
+        /// Why not.
+        #[source]
+        cause: Cause,
+    },
+    /// The connection to the journal was lost while it committed. The batch may have been written.
+    #[error(
+        "the connection to the shared journal was lost, and the batch may have been written: send it \
+         again with the same idempotency key"
+    )]
+    Unknown {
+        /// Why.
+        #[source]
+        cause: Cause,
+    },
+    /// The workspace was changed elsewhere in a way that needs it to be opened again. Nothing was
+    /// written.
+    #[error("the workspace has to be opened again, and nothing was written: {why}: try again")]
+    Outdated {
+        /// Why.
+        why: String,
     },
     /// The store cannot be written.
     #[error("the store cannot be written")]

@@ -328,3 +328,45 @@ pub trait Journal: fmt::Debug + Send + Sync {
     /// The nodes that have audit lines, by name.
     fn audit_nodes(&self) -> JournalFuture<'_, Vec<String>>;
 }
+
+/// How fresh a read from a replica is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Freshness {
+    /// Everything that was acknowledged anywhere before the read began.
+    #[default]
+    Strong,
+    /// What the replica has, if it had everything at most this long ago.
+    Bounded(Duration),
+    /// At least everything up to a position: what a write on another node returned.
+    AtLeast(Position),
+}
+
+/// How a data folder follows a journal.
+#[derive(Debug, Clone)]
+pub struct JournalSettings {
+    /// The journal.
+    pub journal: std::sync::Arc<dyn Journal>,
+    /// How old the state of a replica may be that answers while the journal cannot be reached.
+    pub stale_max: Duration,
+    /// How long a write waits for the writers on other nodes.
+    pub lock_wait: Duration,
+    /// The bytes of entries after which a new snapshot is made.
+    pub snapshot_after_bytes: u64,
+    /// The bytes that replicas may take on the disk. Beyond it those that nobody uses are removed, the
+    /// least used first.
+    pub disk_bytes_max: Option<u64>,
+}
+
+impl JournalSettings {
+    /// The default settings for a journal.
+    #[must_use]
+    pub fn new(journal: std::sync::Arc<dyn Journal>) -> JournalSettings {
+        JournalSettings {
+            journal,
+            stale_max: Duration::from_secs(60),
+            lock_wait: Duration::from_secs(10),
+            snapshot_after_bytes: 64 << 20,
+            disk_bytes_max: None,
+        }
+    }
+}

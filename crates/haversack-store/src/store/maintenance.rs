@@ -10,6 +10,7 @@ use haversack_core::units::Timestamp;
 
 use super::error::{CommitError, OpenError};
 use super::health::HealthProblem;
+use super::journal::{Freshness, JournalSnapshot};
 use super::{Store, StoreFuture};
 use crate::kinds::Kinds;
 use crate::revision::Revision;
@@ -20,6 +21,26 @@ pub trait Maintenance: Store {
     /// ([`super::block_on`]), and small reads finish on the calling thread instead of going to
     /// another and back.
     fn for_blocking_threads(&self) -> Arc<dyn Maintenance>;
+
+    /// The same store with reads of another freshness, where other nodes write to it, too. One that
+    /// follows no journal is always fresh.
+    fn with_freshness(&self, freshness: Freshness) -> Arc<dyn Maintenance>;
+
+    /// Whether the store follows a journal and cannot follow it any more: another node removed the
+    /// workspace or changed its model, or the replica does not fit. Then it has to be opened again.
+    fn must_reopen(&self) -> bool {
+        false
+    }
+
+    /// Makes a snapshot for the journal, if the store follows one, and removes the entries behind it.
+    /// With `keep`, some entries are kept for nodes that lag a little. `None` if nothing was made.
+    fn snapshot_to_journal(
+        &self,
+        keep: bool,
+    ) -> BoxFuture<'_, Result<Option<JournalSnapshot>, CommitError>> {
+        let _ = keep;
+        Box::pin(async { Ok(None) })
+    }
 
     /// Damage that was found and repaired when the store was opened.
     fn repaired(&self) -> &[String];

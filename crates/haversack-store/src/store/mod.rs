@@ -15,6 +15,7 @@ pub mod query;
 pub mod viewer;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
@@ -116,6 +117,11 @@ pub trait Snapshot: Send + Sync {
     /// The token that identifies the state to this viewer. It depends only on the viewer and on the
     /// items and links that they can read.
     fn token(&self) -> StateToken;
+
+    /// How old the state may be, if it was read without looking whether other nodes wrote since.
+    fn staleness(&self) -> Option<Duration> {
+        None
+    }
 
     /// Whether every version of this state is still kept; an old state may lack some.
     fn history_is_whole(&self) -> bool;

@@ -30,6 +30,7 @@ pub(crate) fn find(
                 deleted: line.get(4)?,
                 // They may quote what is purged later.
                 warnings: Vec::new(),
+                position: None,
             },
         })
     });

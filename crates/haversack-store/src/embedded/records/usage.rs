@@ -162,6 +162,16 @@ pub(super) fn record_trim(
     Ok(())
 }
 
+/// The key of a model, if it has one.
+pub(crate) fn find_model(connection: &Connection, model: &Model) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT model FROM models WHERE name = ? AND version = ? AND dimensions = ?",
+        )?
+        .query_row(params![model.name, model.version, model.dimensions as u64], |line| line.get(0))
+        .optional()
+}
+
 /// The key of a model, inserting it if it is new.
 pub(crate) fn model_number(connection: &Connection, model: &Model) -> rusqlite::Result<i64> {
     let dimensions = model.dimensions as u64;

@@ -1,0 +1,87 @@
+//! What an open replica does beside writing: catching up for readers, and snapshots.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::follow::FollowError;
+use super::snapshot::{self, StagedFiles};
+use crate::embedded::engine::EmbeddedStore;
+use crate::embedded::writer::Writer;
+use crate::store::error::{CommitError, ReadError};
+use crate::store::journal::{Freshness, JournalError, JournalSnapshot};
+
+impl EmbeddedStore {
+    /// Reads what the journal has beyond this replica, since a look that began at a moment. Returns how
+    /// old the state may be.
+    pub(crate) fn catch_up_for(
+        &self,
+        freshness: Freshness,
+        began: Instant,
+    ) -> Result<Option<std::time::Duration>, ReadError> {
+        let Some(link) = self.link() else { return Ok(None) };
+        let followed = self.call_writer(Writer::catch_up_with_journal);
+        match followed.map_err(|error| ReadError::Storage { cause: error.into() })? {
+            Ok(()) => {
+                link.confirm(began);
+                Ok(None)
+            }
+            Err(FollowError::Journal(error)) => match link.without_journal(freshness, error)? {
+                super::Look::Current(age) => Ok(age),
+                super::Look::Behind { .. } => Ok(Some(link.age())),
+            },
+            Err(error) => Err(error.into_read_error()),
+        }
+    }
+
+    /// Copies the files of the replica while nobody writes. `None` while its indexes are being merged.
+    fn stage_snapshot(&self) -> Result<Option<StagedFiles>, CommitError> {
+        let staged = self.call_writer(|writer| {
+            if writer.indexes.is_busy() {
+                return Ok(None);
+            }
+            writer.indexes.seal().map_err(std::io::Error::other)?;
+            writer
+                .connection
+                .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+                .map_err(std::io::Error::other)?;
+            let Some(link) = writer.link() else { return Ok(None) };
+            snapshot::stage(&writer.shared.folder, link.state()).map(Some)
+        })?;
+        staged.map_err(|error: std::io::Error| CommitError::Storage { cause: error.into() })
+    }
+
+    /// Makes a snapshot for the journal and trims the journal behind it; with `keep`, entries are kept
+    /// for replicas that lag a little. `None` when there is no journal, when another node makes one, or
+    /// when the indexes are being merged.
+    pub(crate) fn snapshot_to_journal(
+        &self,
+        keep: bool,
+    ) -> Result<Option<JournalSnapshot>, CommitError> {
+        let Some(link) = self.link() else { return Ok(None) };
+        let followed = self.call_writer(Writer::catch_up_with_journal)?;
+        followed.map_err(|error| error.to_commit_error())?;
+        let Some(files) = self.stage_snapshot()? else { return Ok(None) };
+        let unavailable = |error: JournalError| CommitError::Unavailable { cause: error.into() };
+        snapshot::publish(link, files, keep).map_err(unavailable)
+    }
+
+    /// Begins a snapshot in the background, if one is due.
+    pub(crate) fn snapshot_if_due(self: &Arc<EmbeddedStore>) {
+        let Some(link) = self.link().map(Arc::clone).filter(|link| link.begin_due_snapshot())
+        else {
+            return;
+        };
+        let store = Arc::clone(self);
+        let make = move || {
+            // A failure costs only the time of a later replay; a new one is due after as much again.
+            let _ = store.snapshot_to_journal(true);
+            link.end_snapshot();
+        };
+        let builder = std::thread::Builder::new().name("haversack-snapshot".to_owned());
+        if builder.spawn(make).is_err()
+            && let Some(link) = self.link()
+        {
+            link.end_snapshot();
+        }
+    }
+}
