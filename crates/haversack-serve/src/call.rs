@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::codes::Code;
 use crate::config::seconds;
+use crate::freshness;
 use crate::gate::RequestPermit;
 use crate::json_body;
 use crate::memory::HeldBytes;
@@ -62,9 +63,10 @@ impl Call {
         self.parameters.get(name).map_or("", String::as_str)
     }
 
-    /// Opens the workspace of the path.
+    /// Opens the workspace of the path, with reads as fresh as the headers ask for.
     pub(crate) async fn workspace(&self) -> Result<Workspace, ApiProblem> {
-        self.state.workspace(self.parameter("ws")).await
+        let workspace = self.state.workspace(self.parameter("ws")).await?;
+        freshness::apply(&self.headers, workspace, self.state.config.journal.as_ref())
     }
 
     /// The viewer, where no body names a user.

@@ -70,6 +70,10 @@ pub enum Code {
     Model,
     /// The server cannot do all of its work at present.
     NotReady,
+    /// The journal that nodes share cannot be reached. Nothing was written.
+    JournalUnavailable,
+    /// The connection to the journal was lost in a commit. It may have been written.
+    OutcomeUnknown,
     /// A defect of the server.
     Internal,
 }
@@ -87,7 +91,7 @@ pub struct CodeRow {
 
 impl Code {
     /// All of them.
-    pub const ALL: [Code; 33] = [
+    pub const ALL: [Code; 35] = [
         Code::BadJson,
         Code::Validation,
         Code::Embedding,
@@ -120,6 +124,8 @@ impl Code {
         Code::ModelChanging,
         Code::Model,
         Code::NotReady,
+        Code::JournalUnavailable,
+        Code::OutcomeUnknown,
         Code::Internal,
     ];
 
@@ -165,6 +171,10 @@ impl Code {
             Code::ModelChanging => ("model_changing", 409, "the embedding model is being changed"),
             Code::Model => ("model_error", 503, "a model cannot be reached or failed"),
             Code::NotReady => ("not_ready", 503, "the server is not ready"),
+            Code::JournalUnavailable => {
+                ("journal_unavailable", 503, "the shared journal cannot be reached")
+            }
+            Code::OutcomeUnknown => ("outcome_unknown", 503, "the write may have been done"),
             Code::Internal => ("internal", 500, "an internal error of the server"),
         };
         CodeRow { name, status, title }

@@ -146,7 +146,7 @@ impl ApiProblem {
 
     /// Logs an internal failure and hides its cause from the client.
     fn hide_cause(code: Code, error: &(dyn std::error::Error + 'static)) -> ApiProblem {
-        tracing::error!(target: "haversack", error = error_chain(error), code = code.row().name, "failed");
+        tracing::error!(target: "haversack", error = %error_chain(error), code = code.row().name, "failed");
         ApiProblem::new(code, "the cause is in the server's log")
     }
 
@@ -213,6 +213,19 @@ impl From<Error> for ApiProblem {
                 tracing::error!(target: "haversack", error = %too_many, "refused");
                 ApiProblem::new(Code::Overloaded, too_many.to_string())
             }
+            Error::Open(OpenError::Unavailable { .. })
+            | Error::Commit(CommitError::Unavailable { .. })
+            | Error::Read(ReadError::Unavailable { .. })
+            | Error::Search { source: ReadError::Unavailable { .. }, .. } => {
+                unavailable(Code::JournalUnavailable, error)
+            }
+            Error::Commit(CommitError::Unknown { .. }) => unavailable(Code::OutcomeUnknown, error),
+            Error::Commit(CommitError::Outdated { .. })
+            | Error::Read(ReadError::Outdated { .. })
+            | Error::Search { source: ReadError::Outdated { .. }, .. } => {
+                let problem = ApiProblem::new(Code::NotReady, error_chain(error));
+                ApiProblem { retry_after: Some(1), ..problem }
+            }
             Error::Commit(CommitError::ModelChanging { .. }) => {
                 ApiProblem::new(Code::ModelChanging, error.to_string())
             }
@@ -237,6 +250,18 @@ impl From<Error> for ApiProblem {
             },
         }
     }
+}
+
+/// The problem of a journal, whose cause is for the log: it names hosts.
+fn unavailable(code: Code, error: &Error) -> ApiProblem {
+    tracing::warn!(target: "haversack", error = %error_chain(error), "the journal");
+    let detail = match error {
+        // The message of the cause says what happened to the write.
+        Error::Read(cause) => cause.to_string(),
+        Error::Open(_) => "the shared journal cannot be used now: try again".to_owned(),
+        other => other.to_string(),
+    };
+    ApiProblem { retry_after: Some(1), ..ApiProblem::new(code, detail) }
 }
 
 /// The message about a cap on models, if that is why something failed.

@@ -20,6 +20,7 @@ use crate::call::{Call, RouteResult};
 use crate::codes::Code;
 use crate::config::seconds;
 use crate::decode::query_pairs;
+use crate::freshness::{self, position_header};
 use crate::gate::network;
 use crate::problem::ApiProblem;
 use crate::repeat::run_once;
@@ -144,6 +145,7 @@ async fn respond_and_log(
     let peer = peer(&request);
     let request_id = request_id(request.headers());
     let workspace = parameters.get("ws").cloned();
+    let http_method = request.method().clone();
     let origin = request.headers().get(header::ORIGIN).cloned();
     let trace = Traceparent::from_headers(request.headers());
     let span = state.tracer.request(route, request.method(), trace.as_ref());
@@ -177,6 +179,11 @@ async fn respond_and_log(
     }
     under_way.is_answered = true;
     drop(under_way);
+    if response.status().is_success()
+        && let Some(token) = position_header(&state.engine, &http_method, workspace.as_deref())
+    {
+        response.headers_mut().insert(freshness::POSITION, token);
+    }
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert("x-request-id", id);
     }
@@ -429,12 +436,14 @@ fn allow_origin(state: &ServerState, origin: Option<HeaderValue>, headers: &mut 
     headers.insert(
         header::ACCESS_CONTROL_ALLOW_HEADERS,
         text(
-            "authorization, content-type, haversack-groups, haversack-user, haversack-workspace, \
-             idempotency-key, if-none-match, mcp-method, mcp-name, mcp-protocol-version, \
+            "authorization, content-type, haversack-at-least, haversack-consistency, \
+             haversack-groups, haversack-user, haversack-workspace, idempotency-key, if-none-match, mcp-method, mcp-name, mcp-protocol-version, \
              traceparent, x-request-id",
         ),
     );
-    let exposed = text("etag, idempotent-replayed, retry-after, www-authenticate, x-request-id");
+    let exposed = text(
+        "etag, haversack-position, idempotent-replayed, retry-after, www-authenticate, x-request-id",
+    );
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, text("600"));
 }

@@ -46,6 +46,8 @@ pub enum NoticeCode {
     Repeats,
     /// Turns of the conversation are not among the messages for a provider.
     TurnsOmitted,
+    /// The shared journal could not be reached; what other nodes wrote may be missing (X4).
+    Stale,
 }
 
 impl NoticeCode {
@@ -73,6 +75,7 @@ impl NoticeCode {
             NoticeCode::MoreMatches => "MORE_MATCHES",
             NoticeCode::Repeats => "REPEATS",
             NoticeCode::TurnsOmitted => "TURNS_OMITTED",
+            NoticeCode::Stale => "STALE",
         }
     }
 }

@@ -56,6 +56,7 @@ pub(super) fn apply(
         let (section, key) = (section.to_lowercase(), key.to_lowercase());
         let mut whole = config.clone();
         whole.jwt.get_or_insert_default();
+        whole.journal.get_or_insert_default();
         let mut value = serde_json::to_value(&whole).map_err(shape)?;
         let wrong = |message: String| ConfigError::Variable { name: name.clone(), message };
         let Some(known) = value.get_mut(&section).and_then(|section| section.get_mut(&key)) else {
@@ -65,7 +66,8 @@ pub(super) fn apply(
         let whole: Config =
             serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
         let jwt = if section == "jwt" { whole.jwt } else { config.jwt };
-        config = Config { jwt, ..whole };
+        let journal = if section == "journal" { whole.journal } else { config.journal };
+        config = Config { jwt, journal, ..whole };
     }
     // It is often set for all programs of a machine, so a build without traces ignores it.
     if CAN_SEND && config.log.otlp.is_empty() {

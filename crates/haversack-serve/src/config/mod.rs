@@ -48,6 +48,9 @@ pub struct Config {
     /// Folders that workspaces are kept like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// The journal that this node shares with others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<JournalSource>,
 }
 
 impl Config {
@@ -59,6 +62,50 @@ impl Config {
             models: self.models.clone(),
             cache: self.cache.clone(),
         })
+    }
+}
+
+/// The journal that this node shares with others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JournalSource {
+    /// The address of the database: `postgres://USER@HOST/DATABASE`.
+    pub url: String,
+    /// The variable of the environment that holds the password, if the address has none.
+    pub password_env: String,
+    /// Where large snapshots go: `s3://…`, `gs://…`, `az://…` or `file:///…`. Without it they are in the
+    /// database.
+    pub snapshots: String,
+    /// Snapshots of at least this size go there.
+    pub snapshots_from_bytes: u64,
+    /// A new snapshot is made after this many bytes of changes.
+    pub snapshot_after_bytes: u64,
+    /// For how long reads go on without the journal.
+    pub stale_seconds: f64,
+    /// How old what a `bounded` read gets may be.
+    pub bounded_seconds: f64,
+    /// How long a write waits for writers on other nodes.
+    pub lock_seconds: f64,
+    /// The bytes that replicas may take on the disk; nothing here means no limit.
+    pub disk_bytes: Option<u64>,
+    /// Connections to the database.
+    pub connections: usize,
+}
+
+impl Default for JournalSource {
+    fn default() -> JournalSource {
+        JournalSource {
+            url: String::new(),
+            password_env: String::new(),
+            snapshots: String::new(),
+            snapshots_from_bytes: 16 << 20,
+            snapshot_after_bytes: 64 << 20,
+            stale_seconds: 60.0,
+            bounded_seconds: 5.0,
+            lock_seconds: 10.0,
+            disk_bytes: None,
+            connections: 16,
+        }
     }
 }
 

@@ -246,6 +246,10 @@ impl Store for AsyncStore {
     fn kinds(&self) -> &Arc<Kinds> {
         self.engine.kinds()
     }
+
+    fn documents_version(&self) -> u64 {
+        self.engine.link().map_or(0, |link| link.documents_version())
+    }
 }
 
 impl Maintenance for AsyncStore {
@@ -260,6 +264,17 @@ impl Maintenance for AsyncStore {
 
     fn must_reopen(&self) -> bool {
         self.engine.link().is_some_and(|link| link.outdated().is_some())
+    }
+
+    fn position_token(&self) -> Option<String> {
+        self.engine.link().map(|link| link.position_token())
+    }
+
+    fn at_least(&self, token: &str) -> Result<Freshness, ReadError> {
+        match self.engine.link() {
+            Some(link) => Ok(Freshness::AtLeast(link.position_of(token)?)),
+            None => Ok(Freshness::Strong),
+        }
     }
 
     fn snapshot_to_journal(

@@ -14,8 +14,8 @@ use super::replica::{self, Attached, is_marked, journal_error};
 use super::resources::Resources;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
-use crate::store::block_on;
 use crate::store::error::OpenError;
+use crate::store::journal::wait;
 use crate::store::journal::{JournalHead, JournalSettings, Position};
 use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
@@ -219,7 +219,7 @@ impl DataFolder {
 
     fn journal_head(&self, name: &str) -> Result<Option<JournalHead>, OpenError> {
         let Some(settings) = &self.journal else { return Ok(None) };
-        let head = block_on(settings.journal.head(name));
+        let head = wait(settings.journal.head(name));
         head.map_err(|error| journal_error(&*settings.journal, error))
     }
 
@@ -229,7 +229,7 @@ impl DataFolder {
     /// When the folder cannot be read.
     pub fn workspaces(&self) -> Result<Vec<String>, OpenError> {
         if let Some(settings) = &self.journal {
-            let names = block_on(settings.journal.workspaces());
+            let names = wait(settings.journal.workspaces());
             return names.map_err(|error| journal_error(&*settings.journal, error));
         }
         let folder = self.folder.join("workspaces");
@@ -290,7 +290,7 @@ impl DataFolder {
     pub fn remove(&self, name: &str) -> Result<(), OpenError> {
         let path = self.workspace_path(name)?;
         let removed_there = match &self.journal {
-            Some(settings) => block_on(settings.journal.remove(name))
+            Some(settings) => wait(settings.journal.remove(name))
                 .map_err(|error| journal_error(&*settings.journal, error))?,
             None => false,
         };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::data_folder::DataFolder;
 use super::replica;
 use crate::prepare::SharedEmbedder;
-use crate::store::block_on;
 use crate::store::error::{CommitError, OpenError};
+use crate::store::journal::wait;
 use crate::store::journal::{JournalSettings, JournalSnapshot};
 
 impl DataFolder {
@@ -47,7 +47,7 @@ impl DataFolder {
         });
         if moved.is_err() {
             // Nobody can have opened it: there is no snapshot.
-            let removed = block_on(settings.journal.remove(name));
+            let removed = wait(settings.journal.remove(name));
             removed.map_err(|error| replica::journal_error(&*settings.journal, error))?;
             replica::detach(&path, references)?;
         }

@@ -27,9 +27,6 @@ use crate::revision::Revision;
 use crate::store::change::{Batch, Change, CommitReport};
 use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, TooManyFiles, error_chain};
 
-/// How old a snapshot on another node may be that is still read from, in milliseconds.
-const SNAPSHOT_AGE_MAX_MS: i64 = 120_000;
-
 /// The channel for the result of a batch.
 pub(crate) type CommitReply = SyncSender<BatchReply>;
 
@@ -357,8 +354,9 @@ impl Writer {
     fn horizon(&self, group: &[(PreparedBatch, CommitReply)]) -> rusqlite::Result<Revision> {
         let here = self.shared.horizon();
         let at = group.iter().map(|(prepared, _)| prepared.batch.at).min();
-        let (Some(_), Some(at)) = (&self.replica, at) else { return Ok(here) };
-        let before = Timestamp::from_millis(at.as_millis().saturating_sub(SNAPSHOT_AGE_MAX_MS));
+        let (Some(link), Some(at)) = (self.link(), at) else { return Ok(here) };
+        let age = i64::try_from(link.settings.trim_after.as_millis()).unwrap_or(i64::MAX);
+        let before = Timestamp::from_millis(at.as_millis().saturating_sub(age));
         let elsewhere = usage::revision_at(&self.connection, before)?;
         Ok(here.min(Revision::new(elsewhere)))
     }

@@ -6,6 +6,10 @@
 //! writes the next entry, so entries are applied everywhere in the order in which they were committed.
 
 use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -19,7 +23,7 @@ pub const ENTRY_BYTES_MAX: usize = 512 << 20;
 /// The most bytes of one part of a snapshot.
 pub const SNAPSHOT_PART_BYTES_MAX: usize = 4 << 20;
 
-/// The future of a call to the journal. It needs no runtime: [`super::block_on`] can wait for it.
+/// The future of a call to the journal. It needs no runtime: [`wait`] can wait for it.
 pub type JournalFuture<'a, T> = BoxFuture<'a, Result<T, JournalError>>;
 
 /// An error of the journal.
@@ -329,6 +333,31 @@ pub trait Journal: fmt::Debug + Send + Sync {
     fn audit_nodes(&self) -> JournalFuture<'_, Vec<String>>;
 }
 
+/// Blocks this thread until a call to the journal is done. Unlike [`super::block_on`] it may be called by
+/// work that somebody blocks on: a writer waits for its journal in the middle of a write.
+pub fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(tokio::task::unconstrained(future));
+    let unpark = Arc::new(Unpark(thread::current()));
+    let waker = Waker::from(unpark);
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(done) => return done,
+            // A wake-up that came before is not lost: parking then returns at once.
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Wakes the thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Unpark>) {
+        self.0.unpark();
+    }
+}
+
 /// How fresh a read from a replica is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Freshness {
@@ -345,11 +374,14 @@ pub enum Freshness {
 #[derive(Debug, Clone)]
 pub struct JournalSettings {
     /// The journal.
-    pub journal: std::sync::Arc<dyn Journal>,
+    pub journal: Arc<dyn Journal>,
     /// How old the state of a replica may be that answers while the journal cannot be reached.
     pub stale_max: Duration,
     /// How long a write waits for the writers on other nodes.
     pub lock_wait: Duration,
+    /// How long versions that ended are kept for readers on other nodes, whose snapshots this node does
+    /// not know.
+    pub trim_after: Duration,
     /// The bytes of entries after which a new snapshot is made.
     pub snapshot_after_bytes: u64,
     /// The bytes that replicas may take on the disk. Beyond it those that nobody uses are removed, the
@@ -360,11 +392,12 @@ pub struct JournalSettings {
 impl JournalSettings {
     /// The default settings for a journal.
     #[must_use]
-    pub fn new(journal: std::sync::Arc<dyn Journal>) -> JournalSettings {
+    pub fn new(journal: Arc<dyn Journal>) -> JournalSettings {
         JournalSettings {
             journal,
             stale_max: Duration::from_secs(60),
             lock_wait: Duration::from_secs(10),
+            trim_after: Duration::from_secs(120),
             snapshot_after_bytes: 64 << 20,
             disk_bytes_max: None,
         }

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
 use haversack_core::units::Timestamp;
 
-use super::error::{CommitError, OpenError};
+use super::error::{CommitError, OpenError, ReadError};
 use super::health::HealthProblem;
 use super::journal::{Freshness, JournalSnapshot};
 use super::{Store, StoreFuture};
@@ -30,6 +30,22 @@ pub trait Maintenance: Store {
     /// workspace or changed its model, or the replica does not fit. Then it has to be opened again.
     fn must_reopen(&self) -> bool {
         false
+    }
+
+    /// A token of everything that readers of this store see now. A read with
+    /// [`Maintenance::at_least`] this token sees it on any node. `None` without a journal. Two tokens of
+    /// one state differ, so that they tell nothing of what others write.
+    fn position_token(&self) -> Option<String> {
+        None
+    }
+
+    /// The freshness of a read that sees what a token is of. Without a journal every read does.
+    ///
+    /// # Errors
+    /// When the token is not one of this workspace.
+    fn at_least(&self, token: &str) -> Result<Freshness, ReadError> {
+        let _ = token;
+        Ok(Freshness::Strong)
     }
 
     /// Makes a snapshot for the journal, if the store follows one, and removes the entries behind it.

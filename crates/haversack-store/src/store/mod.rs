@@ -106,6 +106,12 @@ pub trait Store: Send + Sync {
 
     /// The definitions of kinds in use.
     fn kinds(&self) -> &Arc<Kinds>;
+
+    /// A number that rises when another node wrote or removed a named document that is no receipt, so
+    /// that what was derived from these documents is derived anew.
+    fn documents_version(&self) -> u64 {
+        0
+    }
 }
 
 /// One state of a workspace as one viewer may see it.
@@ -118,7 +124,8 @@ pub trait Snapshot: Send + Sync {
     /// items and links that they can read.
     fn token(&self) -> StateToken;
 
-    /// How old the state may be, if it was read without looking whether other nodes wrote since.
+    /// How old the state may be, if the shared journal could not be reached: what other nodes wrote
+    /// since may be missing.
     fn staleness(&self) -> Option<Duration> {
         None
     }

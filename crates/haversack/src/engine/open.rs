@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haversack_store::descriptors;
 use haversack_store::store::block_on;
-use haversack_store::store::error::OpenError;
+use haversack_store::store::error::{OpenError, ReadError};
 
 use super::Workspace;
 use super::model_change::ModelChangeStatus;
@@ -78,6 +78,9 @@ impl OpenWorkspaces {
         let slots = lock(&self.slots);
         let slot = slots.get(name)?;
         let workspace = slot.handle.try_lock().ok()?.clone()?;
+        if workspace.0.maintenance.must_reopen() {
+            return None;
+        }
         self.note_use(slot);
         Some(workspace)
     }
@@ -112,9 +115,18 @@ impl OpenWorkspaces {
     ) -> Result<Workspace, Error> {
         let slot = self.slot(name);
         let mut handle = lock(&slot.handle);
-        if let Some(workspace) = &*handle {
-            self.note_use(&slot);
-            return Ok(workspace.clone());
+        if let Some(workspace) = handle.take() {
+            let workspace = self.close_if_outdated(workspace);
+            if let Some(workspace) = workspace {
+                *handle = Some(workspace.clone());
+                if workspace.0.maintenance.must_reopen() {
+                    // Two of one folder would write to the same files.
+                    let why = "others are still reading what it was".to_owned();
+                    return Err(Error::Read(ReadError::Outdated { why }));
+                }
+                self.note_use(&slot);
+                return Ok(workspace);
+            }
         }
         let excess = (self.count() + 1).saturating_sub(self.open_max);
         self.close_idle(excess.min(CLOSED_AT_ONCE));
@@ -137,6 +149,21 @@ impl OpenWorkspaces {
                 self.release(name, slot);
                 Err(error.into())
             }
+        }
+    }
+
+    /// Closes a workspace that can follow its journal no more, unless somebody still uses it. Returns one
+    /// that is not closed.
+    fn close_if_outdated(&self, workspace: Workspace) -> Option<Workspace> {
+        if !workspace.0.maintenance.must_reopen() {
+            return Some(workspace);
+        }
+        match workspace.close_if_idle() {
+            Ok(()) => {
+                self.n_open.fetch_sub(1, Ordering::AcqRel);
+                None
+            }
+            Err(workspace) => Some(workspace),
         }
     }
 
@@ -238,9 +265,9 @@ impl Workspace {
             return Err(self);
         }
         // From here on no weak handle can be upgraded.
-        let inner = Arc::try_unwrap(self.0).map_err(Workspace)?;
+        let inner = Arc::try_unwrap(self.0).map_err(Workspace::of)?;
         if !inner.outbox.close_now(&*inner.blocking_store) {
-            return Err(Workspace(Arc::new(inner)));
+            return Err(Workspace::of(Arc::new(inner)));
         }
         block_on(inner.blocking_store.close());
         Ok(())
@@ -249,7 +276,7 @@ impl Workspace {
     fn is_in_use(&self) -> bool {
         let Inner { store, blocking_store, awaited, outbox, .. } = &*self.0;
         Arc::strong_count(&self.0) > 1
-            || Arc::strong_count(store) > 1
+            || Arc::strong_count(store) > 2
             || Arc::strong_count(blocking_store) > 1
             || Arc::strong_count(awaited) > 1
             || outbox.is_writing()

@@ -33,7 +33,7 @@ impl Workspace {
         let receipt = match self.0.caches.receipt(id) {
             Some(receipt) => receipt,
             None => {
-                let snapshot = self.0.store.snapshot(viewer).await?;
+                let snapshot = self.store().snapshot(viewer).await?;
                 let record =
                     snapshot.record(DocumentKind::Receipt, id).await?.ok_or_else(missing)?;
                 let receipt = Receipt::from_json(&record.text)

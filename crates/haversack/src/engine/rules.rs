@@ -178,7 +178,7 @@ impl Workspace {
         document_kind: DocumentKind,
         name: &str,
     ) -> Result<Option<String>, Error> {
-        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        let snapshot = self.store().snapshot(&Viewer::anyone()).await?;
         Ok(snapshot.record(document_kind, name).await?.map(|record| record.text))
     }
 
@@ -187,7 +187,7 @@ impl Workspace {
     /// # Errors
     /// When the store cannot be read.
     pub async fn stored_names(&self, document_kind: DocumentKind) -> Result<Vec<String>, Error> {
-        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        let snapshot = self.store().snapshot(&Viewer::anyone()).await?;
         Ok(snapshot.records(document_kind, None, NAMED_MAX).await?)
     }
 
@@ -213,7 +213,7 @@ impl Workspace {
     /// # Errors
     /// When the store cannot be read.
     pub async fn recipes(&self) -> Result<Vec<String>, Error> {
-        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        let snapshot = self.store().snapshot(&Viewer::anyone()).await?;
         let mut names = snapshot.records(DocumentKind::Recipe, None, NAMED_MAX).await?;
         names.extend(self.0.shared.recipes.keys().cloned());
         names.sort_unstable();
@@ -226,7 +226,7 @@ impl Workspace {
     /// # Errors
     /// When there is no such recipe, or the store cannot be read.
     pub async fn recipe_source(&self, name: &str) -> Result<String, Error> {
-        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        let snapshot = self.store().snapshot(&Viewer::anyone()).await?;
         if let Some(record) = snapshot.record(DocumentKind::Recipe, name).await? {
             return Ok(record.text);
         }
@@ -243,7 +243,7 @@ impl Workspace {
     async fn named_templates_and_rankers(
         &self,
     ) -> Result<(Templates, BTreeMap<String, Ranker>), Error> {
-        let snapshot = self.0.store.snapshot(&Viewer::anyone()).await?;
+        let snapshot = self.store().snapshot(&Viewer::anyone()).await?;
         let mut templates = self.0.shared.templates.clone();
         for name in snapshot.records(DocumentKind::Template, None, NAMED_MAX).await? {
             let Some(record) = snapshot.record(DocumentKind::Template, &name).await? else {
@@ -289,7 +289,7 @@ impl Workspace {
 
     pub(super) async fn compiled_recipe(&self, name: &str) -> Result<Arc<CompiledRecipe>, Error> {
         // Read before the rules are: a recipe of older ones is not found under newer ones.
-        let rules = self.0.caches.rules();
+        let rules = self.rules();
         if let Some(ready) = self.0.caches.compiled(rules, name) {
             return Ok(ready);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
 
 use haversack_core::embed::Model;
 use haversack_core::ids::{CandidateId, ItemId};
@@ -15,6 +16,7 @@ use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change, CommitReport, WriteKey};
 use haversack_store::store::item::{DocumentKind, Event, EventKind, Item, Record};
+use haversack_store::store::journal::Freshness;
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
@@ -50,7 +52,13 @@ pub struct Answer {
 
 /// A handle of an open workspace. Cheap to clone.
 #[derive(Clone)]
-pub struct Workspace(pub(super) Arc<Inner>);
+pub struct Workspace(pub(super) Arc<Inner>, Option<Arc<FreshStores>>);
+
+/// The stores of a workspace with reads of another freshness.
+struct FreshStores {
+    store: Arc<dyn Store>,
+    blocking_store: Arc<dyn Maintenance>,
+}
 
 /// A handle that does not keep a workspace open when the engine goes. As long as there is one, the
 /// workspace is not closed for want of use.
@@ -63,7 +71,7 @@ pub(crate) struct WeakWorkspace {
 impl WeakWorkspace {
     /// The workspace, if it is still open.
     pub(crate) fn upgrade(&self) -> Option<Workspace> {
-        self.inner.upgrade().map(Workspace)
+        self.inner.upgrade().map(Workspace::of)
     }
 }
 
@@ -71,6 +79,8 @@ pub(super) struct Inner {
     name: String,
     pub(super) shared: Arc<Shared>,
     pub(super) store: Arc<dyn Store>,
+    /// The same store, with its maintenance.
+    pub(super) maintenance: Arc<dyn Maintenance>,
     /// The same store, for threads that may block.
     pub(super) blocking_store: Arc<dyn Maintenance>,
     packs: PackCache,
@@ -100,10 +110,11 @@ impl Workspace {
         store: Arc<dyn Maintenance>,
         failed_change: Option<ModelChangeStatus>,
     ) -> Workspace {
-        Workspace(Arc::new(Inner {
+        Workspace::of(Arc::new(Inner {
             name: name.to_owned(),
             blocking_store: store.for_blocking_threads(),
-            store,
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            maintenance: store,
             packs: PackCache::new(Arc::clone(&shared.caches)),
             caches: WorkspaceCaches::new(Arc::clone(&shared.caches)),
             outbox: Outbox::new(Arc::clone(&shared.recording)),
@@ -111,6 +122,23 @@ impl Workspace {
             model_change: Arc::new(Mutex::new(failed_change)),
             awaited: Arc::default(),
         }))
+    }
+
+    pub(super) const fn of(inner: Arc<Inner>) -> Workspace {
+        Workspace(inner, None)
+    }
+
+    /// The same workspace with reads of another freshness, where other nodes write to it, too. One that
+    /// follows no journal is always fresh.
+    #[must_use]
+    pub fn with_freshness(&self, freshness: Freshness) -> Workspace {
+        if freshness == Freshness::Strong {
+            return Workspace::of(Arc::clone(&self.0));
+        }
+        let blocking_store = self.0.blocking_store.with_freshness(freshness);
+        let store = self.0.maintenance.with_freshness(freshness);
+        let stores = FreshStores { store, blocking_store };
+        Workspace(Arc::clone(&self.0), Some(Arc::new(stores)))
     }
 
     /// The workspace's name.
@@ -122,7 +150,7 @@ impl Workspace {
     /// The workspace's store, for everything that has no method here, such as lists and history.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.0.store
+        self.1.as_ref().map_or(&self.0.store, |fresh| &fresh.store)
     }
 
     /// The kinds that the workspace's store knows.
@@ -135,7 +163,7 @@ impl Workspace {
     /// ([`haversack_store::store::block_on`]).
     #[must_use]
     pub fn blocking_store(&self) -> &Arc<dyn Maintenance> {
-        &self.0.blocking_store
+        self.1.as_ref().map_or(&self.0.blocking_store, |fresh| &fresh.blocking_store)
     }
 
     /// The model that extracts memories, if one is configured.
@@ -167,7 +195,7 @@ impl Workspace {
     ) -> Result<HybridResults, SearchError> {
         let (workspace, viewer) = (self.clone(), viewer.clone());
         on_blocking_thread(async move {
-            let store = &workspace.0.blocking_store;
+            let store = workspace.blocking_store();
             let snapshot = store.snapshot(&viewer).await?;
             hybrid(&*snapshot, &*snapshot.embedder(), &search).await
         })
@@ -207,7 +235,7 @@ impl Workspace {
 
     /// Takes the snapshot that a request reads, for a thread that may block.
     pub(super) async fn snapshot(&self, request: &Request) -> Result<Arc<dyn Snapshot>, Error> {
-        let store = &self.0.blocking_store;
+        let store = self.blocking_store();
         Ok(match request.as_of {
             None => store.snapshot(&request.viewer).await?,
             Some(AsOf::Moment(moment)) => {
@@ -243,11 +271,12 @@ impl Workspace {
         request: Request,
         observer: Option<StageObserver>,
     ) -> Result<Answer, Error> {
+        let rules = self.rules();
         let ready = self.compiled_recipe(&request.recipe).await?;
         let before = self.previous_receipt(&request).await?;
         let workspace = self.clone();
         let work = async move {
-            Box::pin(workspace.answer_blocking(ready, before, request, observer)).await
+            Box::pin(workspace.answer_blocking((ready, rules), before, request, observer)).await
         };
         let (answer, batch) = on_blocking_thread(work).await?;
         if !answer.from_cache {
@@ -263,13 +292,20 @@ impl Workspace {
     /// Returns a pack, and the batch that records it unless it came from the cache.
     async fn answer_blocking(
         &self,
-        ready: Arc<CompiledRecipe>,
+        (ready, rules): (Arc<CompiledRecipe>, u64),
         before: Option<Arc<Receipt>>,
         request: Request,
         observer: Option<StageObserver>,
     ) -> Result<(Answer, Option<Batch>), Error> {
         let snapshot = self.snapshot(&request).await?;
-        let cache = ready.recipe.cache.filter(|_| request.cache && is_cacheable(&request));
+        let ready = match self.rules() == rules {
+            true => ready,
+            // Another node changed a recipe, a template or a ranker.
+            false => self.compiled_recipe(&request.recipe).await?,
+        };
+        let staleness = snapshot.staleness();
+        let may_cache = request.cache && staleness.is_none() && is_cacheable(&request);
+        let cache = ready.recipe.cache.filter(|_| may_cache);
         let key = cache_key(&ready, &*snapshot, &request);
         if let Some(spec) = cache
             && let Some(assembled) = self.0.packs.get(&ready.recipe.name, spec, &key)
@@ -277,7 +313,9 @@ impl Workspace {
             return Ok((Answer { assembled, from_cache: true }, None));
         }
         let (keep, embedder) = (request.keep, snapshot.embedder());
-        let assembled = self.assemble(ready, snapshot, request, (before, None), observer).await?;
+        let mut assembled =
+            self.assemble(ready, snapshot, request, (before, None), observer).await?;
+        assembled.notices.extend(staleness.map(stale_notice));
         let assembled = Arc::new(assembled);
         let batch = keep.then(|| self.record_batch(&assembled, embedder.model()));
         if let Some(spec) = cache.filter(|_| keep) {
@@ -444,6 +482,11 @@ impl Workspace {
         self.0.outbox.flush(&*self.0.store).await;
     }
 
+    /// The state of the recipes, templates and rankers, here and as other nodes changed them.
+    pub(super) fn rules(&self) -> u64 {
+        self.0.caches.rules() + self.0.store.documents_version()
+    }
+
     /// Records whether an item was useful, which changes its later scores (K8).
     ///
     /// # Errors
@@ -469,7 +512,7 @@ impl Workspace {
         (item, useful): (&ItemId, bool),
         key: Option<WriteKey>,
     ) -> Result<(), Error> {
-        let snapshot = self.0.store.snapshot(viewer).await?;
+        let snapshot = self.store().snapshot(viewer).await?;
         let readable = snapshot.get(std::slice::from_ref(item)).await?.pop().flatten();
         if readable.is_none() {
             let message = format!("there is no item {:?} that this user can read", item.as_str());
@@ -506,6 +549,16 @@ pub(super) async fn add_stored_details(
         assembled.notices.push(Notice::new(NoticeCode::HistoryIncomplete, message));
     }
     Ok(())
+}
+
+/// The notice of a pack that was made while the shared journal could not be reached.
+fn stale_notice(age: Duration) -> Notice {
+    let seconds = age.as_secs().max(1);
+    let message = format!(
+        "the shared journal cannot be reached: what other nodes wrote in the last {seconds} s may be \
+         missing"
+    );
+    Notice::new(NoticeCode::Stale, message)
 }
 
 /// Whether the cache key can hold everything that decides the pack: it cannot hold a function.

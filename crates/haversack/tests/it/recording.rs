@@ -23,6 +23,7 @@ use haversack_store::store::health::HealthProblem;
 use haversack_store::store::item::{
     Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
 };
+use haversack_store::store::journal::Freshness;
 use haversack_store::store::maintenance::{
     CheckReport, Maintenance, MaintenanceProgress, StoreStats, Stores,
 };
@@ -161,7 +162,13 @@ impl Maintenance for RecordingStore {
         Arc::new(RecordingStore { inner, calls })
     }
 
+    fn with_freshness(&self, freshness: Freshness) -> Arc<dyn Maintenance> {
+        let (inner, calls) = (self.inner.with_freshness(freshness), Arc::clone(&self.calls));
+        Arc::new(RecordingStore { inner, calls })
+    }
+
     pass_on! {
+        must_reopen() -> bool;
         repaired() -> &'a [String];
         health() -> Vec<HealthProblem>;
         is_in_use() -> bool;

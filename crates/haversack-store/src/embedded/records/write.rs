@@ -16,7 +16,7 @@ use crate::prepare::{Hash, PreparedBatch, PreparedChunk, PreparedItem, item_hash
 use crate::revision::Revision;
 use crate::store::change::{Change, CommitReport, DEPTH_MAX};
 use crate::store::error::{ChangeProblem, CommitError};
-use crate::store::item::{EventKind, Item};
+use crate::store::item::{DocumentKind, EventKind, Item};
 use crate::store::viewer::{Principal, Readers};
 
 /// The changes of a batch to the catalogue and the indexes.
@@ -37,6 +37,8 @@ pub(crate) struct CommitDelta {
     /// The reader lists of items with new events, once per event; see
     /// `StoreHandles::bump_activity`.
     pub(crate) noted: Vec<u32>,
+    /// Whether a named document that is no receipt was written or removed.
+    pub(crate) documents: bool,
 }
 
 /// A new row.
@@ -185,8 +187,12 @@ impl BatchWriter<'_> {
                 }
                 Ok(usage::record_event(self.connection, node, event)?)
             }
-            Change::PutRecord(record) => Ok(usage::write_record(self.connection, record)?),
+            Change::PutRecord(record) => {
+                self.delta.documents |= record.document_kind != DocumentKind::Receipt;
+                Ok(usage::write_record(self.connection, record)?)
+            }
             Change::RemoveRecord(document_kind, name) => {
+                self.delta.documents |= *document_kind != DocumentKind::Receipt;
                 Ok(usage::remove_record(self.connection, *document_kind, name)?)
             }
         }

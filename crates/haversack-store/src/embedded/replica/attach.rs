@@ -14,8 +14,8 @@ use super::snapshot;
 use super::tables::Capture;
 use crate::embedded::pages;
 use crate::embedded::records::{self, usage};
-use crate::store::block_on;
 use crate::store::error::OpenError;
+use crate::store::journal::wait;
 use crate::store::journal::{JournalError, JournalHead, JournalKey, JournalSettings, Position};
 
 /// How often a replica is begun: a second time when what the folder has does not fit the journal, and
@@ -52,12 +52,12 @@ pub(crate) fn attach(
     let attaching = Attaching { settings, folder, name, references, model };
     let journal = &settings.journal;
     let unavailable = |error| journal_error(&**journal, error);
-    let head = match block_on(journal.head(name)).map_err(unavailable)? {
+    let head = match wait(journal.head(name)).map_err(unavailable)? {
         Some(head) => head,
         None if create => {
             let generation = new_id().map_err(unavailable)?;
             let key = JournalKey { workspace: name.to_owned(), generation };
-            block_on(journal.create(&key)).map_err(unavailable)?
+            wait(journal.create(&key)).map_err(unavailable)?
         }
         None => return Err(missing(&attaching)),
     };
@@ -132,7 +132,7 @@ impl Attaching<'_> {
     /// Makes a replica from the newest snapshot, or an empty one.
     fn begin(&self, head: &JournalHead) -> Result<ReplicaState, Failure> {
         let journal = &*self.settings.journal;
-        let found = block_on(journal.snapshot(&head.key)).map_err(|error| self.failed(error))?;
+        let found = wait(journal.snapshot(&head.key)).map_err(|error| self.failed(error))?;
         if let Some(snapshot) = found {
             snapshot::restore(journal, &snapshot, self.folder)
                 .map_err(|error| self.snapshot_failed(error))?;
@@ -182,7 +182,7 @@ impl Attaching<'_> {
         let connection = self.open_records()?;
         while state.position < head.position {
             let read = self.settings.journal.read(&head.key, state.position, READ_BYTES);
-            let entries = block_on(read).map_err(|error| self.failed(error))?;
+            let entries = wait(read).map_err(|error| self.failed(error))?;
             if entries.is_empty() {
                 return Err(Failure::Anew("its journal ends too early".to_owned()));
             }
@@ -204,8 +204,9 @@ impl Attaching<'_> {
         head: &JournalHead,
         state: ReplicaState,
     ) -> Result<(ReplicaState, u64), Failure> {
-        let (journal, wait) = (&self.settings.journal, self.settings.lock_wait);
-        let locked = block_on(journal.lock(self.name, wait)).map_err(|error| self.failed(error))?;
+        let (journal, lock_wait) = (&self.settings.journal, self.settings.lock_wait);
+        let locked =
+            wait(journal.lock(self.name, lock_wait)).map_err(|error| self.failed(error))?;
         let Some(lock) = locked else { return Err(missing(self).into()) };
         let now = lock.head().clone();
         if now.key != head.key {
@@ -224,7 +225,7 @@ impl Attaching<'_> {
         };
         let body = write().map_err(|error| self.sqlite(error))?;
         let (id, bytes) = (new_id().map_err(|error| self.failed(error))?, body.len() as u64);
-        let position = block_on(lock.append(id, body)).map_err(|error| self.failed(error))?;
+        let position = wait(lock.append(id, body)).map_err(|error| self.failed(error))?;
         let state = ReplicaState { generation: head.key.generation, position, last: id };
         state.write(&connection).map_err(|error| self.sqlite(error))?;
         Ok((state, bytes))

@@ -100,7 +100,7 @@ pub(super) fn apply(connection: &Connection, rows: EntryReader<'_>) -> Result<()
 }
 
 fn write_delta(out: &mut EntryWriter, delta: &CommitDelta) {
-    let CommitDelta { born, died, relisted, purged, lists, links, noted } = delta;
+    let CommitDelta { born, died, relisted, purged, lists, links, noted, documents } = delta;
     out.count(born.len());
     for version in born {
         out.u32(version.row.get());
@@ -130,6 +130,7 @@ fn write_delta(out: &mut EntryWriter, delta: &CommitDelta) {
     }
     out.count(noted.len());
     noted.iter().for_each(|list| out.u32(*list));
+    out.u8(u8::from(*documents));
 }
 
 fn read_delta(body: &mut EntryReader<'_>) -> Result<CommitDelta, BadEntry> {
@@ -150,5 +151,6 @@ fn read_delta(body: &mut EntryReader<'_>) -> Result<CommitDelta, BadEntry> {
     })?;
     let links = body.list(|body| Ok(((body.u32()?, body.u32()?), body.u128()?)))?;
     let noted = body.list(EntryReader::u32)?;
-    Ok(CommitDelta { born, died, relisted, purged, lists, links, noted })
+    let documents = body.u8()? != 0;
+    Ok(CommitDelta { born, died, relisted, purged, lists, links, noted, documents })
 }

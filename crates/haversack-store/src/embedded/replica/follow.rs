@@ -16,8 +16,8 @@ use crate::embedded::records::{storage, usage};
 use crate::embedded::row::Row;
 use crate::embedded::writer::Writer;
 use crate::revision::Revision;
-use crate::store::block_on;
 use crate::store::error::{CommitError, ReadError, error_chain};
+use crate::store::journal::wait;
 use crate::store::journal::{
     ENTRY_BYTES_MAX, EntryId, HeadLock, JournalEntry, JournalError, Position,
 };
@@ -175,15 +175,15 @@ impl Writer {
             return Err(FollowError::Outdated(why));
         }
         let began = Instant::now();
-        let (name, wait) = (&link.key.workspace, link.settings.lock_wait);
-        let lock = block_on(link.journal().lock(name, wait))?;
+        let (name, lock_wait) = (&link.key.workspace, link.settings.lock_wait);
+        let lock = wait(link.journal().lock(name, lock_wait))?;
         let is_behind = link.is_behind(lock.as_ref().map(|lock| lock.head()));
         let Some(mut lock) = lock else {
             return Err(FollowError::Outdated("the workspace was removed".to_owned()));
         };
         if is_behind.map_err(FollowError::Outdated)? {
             let until = lock.head().position;
-            self.follow(until, |after| block_on(lock.read(after, READ_BYTES)))?;
+            self.follow(until, |after| wait(lock.read(after, READ_BYTES)))?;
         }
         link.confirm(began);
         Ok(Some(LockedHead(lock)))
@@ -193,12 +193,12 @@ impl Writer {
     pub(crate) fn catch_up_with_journal(&mut self) -> Result<(), FollowError> {
         let Some(link) = self.link().map(Arc::clone) else { return Ok(()) };
         let journal = Arc::clone(link.journal());
-        let head = block_on(journal.head(&link.key.workspace))?;
+        let head = wait(journal.head(&link.key.workspace))?;
         if link.is_behind(head.as_ref()).map_err(FollowError::Outdated)?
             && let Some(head) = head
         {
             let key = link.key.clone();
-            self.follow(head.position, |after| block_on(journal.read(&key, after, READ_BYTES)))?;
+            self.follow(head.position, |after| wait(journal.read(&key, after, READ_BYTES)))?;
         }
         Ok(())
     }
@@ -253,6 +253,9 @@ impl Writer {
             self.shared.forget_item_ids(&delta.purged);
             purged.extend(&delta.purged);
         }
+        if deltas.iter().any(|delta| delta.documents) {
+            link.note_documents();
+        }
         let bytes = entries.iter().map(|entry| entry.body.len()).sum();
         self.check_model(link)?;
         let indexed = self.index_followed(before, &purged);
@@ -303,7 +306,7 @@ impl Writer {
         state.write(&self.connection)?;
         Capture::clear(&self.connection)?;
         let bytes = body.len();
-        match block_on(lock.append(id, body)) {
+        match wait(lock.append(id, body)) {
             Ok(_) => {}
             Err(JournalError::Unknown { cause }) => {
                 find_lost(link, id, JournalError::Unknown { cause })?
@@ -326,7 +329,7 @@ impl Writer {
 fn find_lost(link: &JournalLink, id: EntryId, lost: JournalError) -> Result<(), AppendError> {
     let began = Instant::now();
     loop {
-        match block_on(link.journal().find(&link.key, id)) {
+        match wait(link.journal().find(&link.key, id)) {
             Ok(Some(_)) => return Ok(()),
             Ok(None) => return Err(AppendError::Journal(lost)),
             Err(_) if began.elapsed() < FIND_FOR => std::thread::sleep(FIND_EVERY),

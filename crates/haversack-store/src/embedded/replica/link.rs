@@ -87,6 +87,8 @@ struct LinkState {
     /// The bytes of entries since the newest snapshot, roughly.
     tail_bytes: u64,
     is_snapshotting: bool,
+    /// How often other nodes changed named documents.
+    documents_version: u64,
 }
 
 impl JournalLink {
@@ -98,8 +100,15 @@ impl JournalLink {
     ) -> Arc<JournalLink> {
         let (position, last) = (state.position, state.last);
         let confirmed = Some(Instant::now());
-        let (outdated, is_snapshotting) = (None, false);
-        let state = LinkState { position, last, confirmed, outdated, tail_bytes, is_snapshotting };
+        let state = LinkState {
+            position,
+            last,
+            confirmed,
+            outdated: None,
+            tail_bytes,
+            is_snapshotting: false,
+            documents_version: 0,
+        };
         Arc::new(JournalLink { settings, key, state: Mutex::new(state) })
     }
 
@@ -128,6 +137,15 @@ impl JournalLink {
         let mut state = self.lock();
         (state.position, state.last) = (position, last);
         state.tail_bytes += bytes as u64;
+    }
+
+    /// Notes that another node changed named documents.
+    pub(super) fn note_documents(&self) {
+        self.lock().documents_version += 1;
+    }
+
+    pub(crate) fn documents_version(&self) -> u64 {
+        self.lock().documents_version
     }
 
     /// Counts the bytes of an entry that this node appended.
@@ -200,9 +218,7 @@ impl JournalLink {
             return Err(ReadError::Outdated { why });
         }
         match freshness {
-            Freshness::Bounded(most) if self.age() <= most => {
-                return Ok(Look::Current(Some(self.age())));
-            }
+            Freshness::Bounded(most) if self.age() <= most => return Ok(Look::Current(None)),
             Freshness::AtLeast(position) if self.position() >= position => {
                 return Ok(Look::Current(None));
             }
@@ -255,7 +271,7 @@ impl JournalLink {
 /// What a read has to do first.
 #[derive(Debug)]
 pub(crate) enum Look {
-    /// Nothing. Set is how old the state may be, if nobody looked or could look.
+    /// Nothing. Set is how old the state may be, if the journal could not be reached.
     Current(Option<Duration>),
     /// Catch up. The look began at this moment.
     Behind { began: Instant },

@@ -13,6 +13,7 @@ mod link;
 mod moving;
 mod snapshot;
 mod tables;
+mod token;
 
 pub(crate) use attach::{Attached, attach, is_marked, journal_error, read_state, remove_replica};
 pub(crate) use follow::{AppendError, FollowError, LockedHead, Replica};

@@ -7,8 +7,8 @@ use super::entry;
 use super::follow::new_id;
 use super::link::ReplicaState;
 use crate::embedded::records;
-use crate::store::block_on;
 use crate::store::error::OpenError;
+use crate::store::journal::wait;
 use crate::store::journal::{JournalKey, JournalSettings};
 
 /// Makes the store in a folder, which nobody has open, a replica of a new journal. What it has must then
@@ -23,22 +23,22 @@ pub(crate) fn begin_import(
     let unavailable = |error| journal_error(journal, error);
     let exists = || OpenError::Exists { name: name.to_owned(), place: journal.place() };
     if let Some(Some(state)) = read_state(folder)? {
-        let head = block_on(journal.head(name)).map_err(unavailable)?.ok_or_else(exists)?;
-        let snapshot = block_on(journal.snapshot(&head.key)).map_err(unavailable)?;
+        let head = wait(journal.head(name)).map_err(unavailable)?.ok_or_else(exists)?;
+        let snapshot = wait(journal.snapshot(&head.key)).map_err(unavailable)?;
         let goes_on = snapshot.is_none()
             && head.key.generation == state.generation
             && (head.position, head.last) == (state.position, state.last);
         return if goes_on { Ok(()) } else { Err(exists()) };
     }
     let key = JournalKey { workspace: name.to_owned(), generation: new_id().map_err(unavailable)? };
-    let head = block_on(journal.create(&key)).map_err(unavailable)?;
+    let head = wait(journal.create(&key)).map_err(unavailable)?;
     if head.key != key {
         return Err(exists());
     }
-    let lock = block_on(journal.lock(name, settings.lock_wait)).map_err(unavailable)?;
+    let lock = wait(journal.lock(name, settings.lock_wait)).map_err(unavailable)?;
     let lock = lock.filter(|lock| *lock.head() == head).ok_or_else(exists)?;
     let id = new_id().map_err(unavailable)?;
-    let appended = block_on(lock.append(id, entry::write_snapshot(head.last)));
+    let appended = wait(lock.append(id, entry::write_snapshot(head.last)));
     let position = appended.map_err(unavailable)?;
     let state = ReplicaState { generation: key.generation, position, last: id };
     let sqlite = |error: rusqlite::Error| records::open_error(&records::file(folder), error);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::link::{JournalLink, ReplicaState};
 use crate::embedded::records;
-use crate::store::block_on;
+use crate::store::journal::wait;
 use crate::store::journal::{
     Journal, JournalError, JournalKey, JournalSnapshot, Position, SNAPSHOT_PART_BYTES_MAX,
     SnapshotSink,
@@ -108,7 +108,7 @@ pub(super) fn send(
     files: &StagedFiles,
 ) -> Result<Option<JournalSnapshot>, JournalError> {
     let ReplicaState { position, last, .. } = files.state;
-    let Some(sink) = block_on(journal.put_snapshot(key, position, last))? else { return Ok(None) };
+    let Some(sink) = wait(journal.put_snapshot(key, position, last))? else { return Ok(None) };
     let mut parts = PartWriter { sink, part: Vec::with_capacity(SNAPSHOT_PART_BYTES_MAX) };
     let unreadable = |error: io::Error| JournalError::Refused { cause: error.into() };
     parts.add(MAGIC)?;
@@ -140,7 +140,7 @@ pub(super) fn trim(
 ) -> Result<u64, JournalError> {
     let kept = if keep { KEPT_ENTRIES } else { 0 };
     let through = Position::new(snapshot.position.get().saturating_sub(kept));
-    block_on(journal.trim(&snapshot.key, through))
+    wait(journal.trim(&snapshot.key, through))
 }
 
 /// The files of a staged workspace, with the names that they have in a snapshot.
@@ -196,14 +196,14 @@ impl PartWriter {
             return Ok(());
         }
         let part = std::mem::replace(&mut self.part, Vec::with_capacity(SNAPSHOT_PART_BYTES_MAX));
-        block_on(self.sink.add(part))
+        wait(self.sink.add(part))
     }
 
     fn finish(mut self) -> Result<JournalSnapshot, JournalError> {
         if !self.part.is_empty() {
-            block_on(self.sink.add(std::mem::take(&mut self.part)))?;
+            wait(self.sink.add(std::mem::take(&mut self.part)))?;
         }
-        block_on(self.sink.finish())
+        wait(self.sink.finish())
     }
 }
 
@@ -281,7 +281,7 @@ impl PartReader<'_> {
                 return Err(RestoreError::Damaged("the snapshot ends in the middle".to_owned()));
             }
             let part = self.journal.snapshot_part(self.snapshot, self.next);
-            self.part = block_on(part).map_err(RestoreError::Journal)?;
+            self.part = wait(part).map_err(RestoreError::Journal)?;
             (self.next, self.at) = (self.next + 1, 0);
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX);

@@ -1,0 +1,62 @@
+//! How fresh reads are when several nodes share a journal: what headers ask for, and the token that a
+//! write returns.
+
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use haversack::{Engine, Workspace};
+use haversack_store::store::journal::Freshness;
+
+use crate::config::{JournalSource, seconds};
+use crate::problem::ApiProblem;
+
+/// The header of a request: `strong` (the default) or `bounded`.
+pub(crate) const CONSISTENCY: HeaderName = HeaderName::from_static("haversack-consistency");
+
+/// The header of a request that waits for a write; its value is what that write returned.
+pub(crate) const AT_LEAST: HeaderName = HeaderName::from_static("haversack-at-least");
+
+/// The header of the response to a write.
+pub(crate) const POSITION: HeaderName = HeaderName::from_static("haversack-position");
+
+/// The workspace with reads as fresh as the headers ask for. Without a journal all reads are fresh.
+pub(crate) fn apply(
+    headers: &HeaderMap,
+    workspace: Workspace,
+    journal: Option<&JournalSource>,
+) -> Result<Workspace, ApiProblem> {
+    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let freshness = match (text(&CONSISTENCY), text(&AT_LEAST)) {
+        (None, None) => return Ok(workspace),
+        (Some(_), Some(_)) => {
+            let message = "leave out haversack-consistency: the read waits for the write";
+            return Err(ApiProblem::invalid("haversack-at-least", message));
+        }
+        (None, Some(token)) => workspace
+            .blocking_store()
+            .at_least(token)
+            .map_err(|error| ApiProblem::invalid("haversack-at-least", error.to_string()))?,
+        (Some("strong"), None) => Freshness::Strong,
+        (Some("bounded"), None) => Freshness::Bounded(bound(journal)),
+        (Some(other), None) => {
+            let message = format!("{other:?} is neither strong nor bounded");
+            return Err(ApiProblem::invalid("haversack-consistency", message));
+        }
+    };
+    Ok(workspace.with_freshness(freshness))
+}
+
+fn bound(journal: Option<&JournalSource>) -> Duration {
+    journal.map_or(Duration::ZERO, |journal| seconds(journal.bounded_seconds))
+}
+
+/// The header of the response to a write: a token of everything that is written so far.
+pub(crate) fn position_header(
+    engine: &Engine,
+    method: &Method,
+    workspace: Option<&str>,
+) -> Option<HeaderValue> {
+    let name = workspace.filter(|_| !method.is_safe())?;
+    let token = engine.get_if_open(name)?.blocking_store().position_token()?;
+    HeaderValue::from_str(&token).ok()
+}
