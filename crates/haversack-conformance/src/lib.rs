@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
+mod memory;
 mod models;
 mod readers;
 mod rights;
@@ -13,6 +14,8 @@ mod states;
 mod structure;
 mod traces;
 mod writes;
+
+pub use memory::{AppendFault, MemoryJournal};
 
 use std::sync::Arc;
 
