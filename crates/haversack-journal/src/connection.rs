@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
+use deadpool::Runtime;
 use deadpool::managed::{
     Manager, Metrics, Object, Pool, PoolError, RecycleError, RecycleResult, TimeoutType, Timeouts,
 };
-use deadpool::Runtime;
 use futures_util::future::join3;
 use haversack_database::DatabaseError;
 use haversack_database::postgres::connect;

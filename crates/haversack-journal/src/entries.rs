@@ -158,7 +158,11 @@ impl Core {
                     let is_lock_timeout = is_lock_timeout(&failure);
                     session.set_in_transaction(true);
                     session.rollback().await;
-                    return Err(if is_lock_timeout { held(workspace, wait) } else { failure.into() });
+                    return Err(if is_lock_timeout {
+                        held(workspace, wait)
+                    } else {
+                        failure.into()
+                    });
                 }
             }
         };
@@ -185,7 +189,9 @@ impl Core {
         if body.len() > ENTRY_BYTES_MAX {
             session.rollback().await;
             let size = body.len();
-            return Err(refused(format!("an entry of {size} bytes; {ENTRY_BYTES_MAX} are the most")));
+            return Err(refused(format!(
+                "an entry of {size} bytes; {ENTRY_BYTES_MAX} are the most"
+            )));
         }
         if session.client().is_closed() {
             let why = "the lock on the head was lost, as when it is held for too long".to_owned();
@@ -196,7 +202,8 @@ impl Core {
         let number = to_i64(position.get())?;
         let bytes = i64::try_from(body.len()).expect("it was compared");
         let limit = self.database.limit_for(body.len());
-        let limits = self.database.sql(&format!("SET LOCAL statement_timeout = {}", limit.as_millis()));
+        let limits =
+            self.database.sql(&format!("SET LOCAL statement_timeout = {}", limit.as_millis()));
         let append = self.database.sql(APPEND);
         let id = id.0.as_slice();
         let parameters: [crate::connection::Parameter<'_>; 6] = [
@@ -226,7 +233,9 @@ impl Core {
         }
         match written.map_err(Failure::after_commit)? {
             1 => Ok(position),
-            _ => Err(unavailable(format!("the head of workspace {} has moved", head.key.workspace))),
+            _ => {
+                Err(unavailable(format!("the head of workspace {} has moved", head.key.workspace)))
+            }
         }
     }
 
@@ -318,7 +327,10 @@ impl Core {
         Ok(Some(Position::new(to_u64(row.try_get(0).map_err(Failure::from)?)?)))
     }
 
-    pub(crate) async fn status(&self, workspace: &str) -> Result<Option<JournalStatus>, JournalError> {
+    pub(crate) async fn status(
+        &self,
+        workspace: &str,
+    ) -> Result<Option<JournalStatus>, JournalError> {
         let parameters = [(&workspace as _, Type::TEXT)];
         let rows = self.database.read(&select_head(""), &parameters).await?;
         let Some(head) = rows.first().map(head_of_row).transpose()? else { return Ok(None) };

@@ -77,7 +77,8 @@ impl Failure {
 fn is_ordinary(refusal: &DbError) -> bool {
     let code = refusal.code();
     // Class 08 is how a pooler tells that it lost the server; 40003, that nobody knows the outcome.
-    let is_lost = code.code().starts_with("08") || *code == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN;
+    let is_lost =
+        code.code().starts_with("08") || *code == SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN;
     !is_lost && refusal.parsed_severity() == Some(Severity::Error)
 }
 

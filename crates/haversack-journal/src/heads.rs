@@ -4,9 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use haversack_store::store::journal::{
-    EntryId, JournalError, JournalHead, JournalKey, Position,
-};
+use haversack_store::store::journal::{EntryId, JournalError, JournalHead, JournalKey, Position};
 use tokio::sync::oneshot;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;

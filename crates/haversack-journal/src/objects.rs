@@ -86,9 +86,8 @@ impl ObjectFolder {
         path: PathBuf,
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
-        let task = tokio::task::spawn_blocking(move || {
-            work(&path).map_err(|error| failed(&path, error))
-        });
+        let task =
+            tokio::task::spawn_blocking(move || work(&path).map_err(|error| failed(&path, error)));
         task.await.map_err(|error| JournalError::Unavailable { cause: error.into() })?
     }
 }

@@ -41,11 +41,7 @@ impl Core {
         record: &SharedRecord,
         is_new: bool,
     ) -> Result<bool, JournalError> {
-        let conflict = if is_new {
-            "DO NOTHING"
-        } else {
-            "DO UPDATE SET body = excluded.body"
-        };
+        let conflict = if is_new { "DO NOTHING" } else { "DO UPDATE SET body = excluded.body" };
         let statement = self.database.sql(&format!(
             "INSERT INTO {{s}}.shared_records (kind, name, body) VALUES ($1, $2, $3) \
              ON CONFLICT (kind, name) {conflict}"
@@ -76,15 +72,19 @@ impl Core {
     }
 
     /// Ends a transaction, with another version if it changed a shared record.
-    async fn end_change(&self, mut session: Session, is_changed: bool) -> Result<bool, JournalError> {
+    async fn end_change(
+        &self,
+        mut session: Session,
+        is_changed: bool,
+    ) -> Result<bool, JournalError> {
         let limit = self.database.settings().statement;
         if !is_changed {
             session.rollback().await;
             return Ok(false);
         }
-        let statement = self.database.sql(
-            "UPDATE {s}.shared_versions SET version = version + 1 WHERE name = 'records'",
-        );
+        let statement = self
+            .database
+            .sql("UPDATE {s}.shared_versions SET version = version + 1 WHERE name = 'records'");
         session.execute(&statement, &[], limit).await?;
         session.commit(limit).await?;
         Ok(true)

@@ -144,7 +144,8 @@ impl SnapshotSink for PostgresSink {
             })
             .await;
             // After a lost answer it may be the newest one: the next one decides what is left over.
-            if !matches!(finished, Err(ref error) if !matches!(error, JournalError::Unknown { .. })) {
+            if !matches!(finished, Err(ref error) if !matches!(error, JournalError::Unknown { .. }))
+            {
                 self.draft = None;
             }
             finished
@@ -172,10 +173,8 @@ impl Core {
             session.rollback().await;
             return Ok(false);
         }
-        let select =
-            format!("SELECT {HEAD_COLUMNS} FROM {{s}}.workspaces WHERE workspace = $1");
-        let rows =
-            session.query(&self.database.sql(&select), &parameters[..1], limit).await?;
+        let select = format!("SELECT {HEAD_COLUMNS} FROM {{s}}.workspaces WHERE workspace = $1");
+        let rows = session.query(&self.database.sql(&select), &parameters[..1], limit).await?;
         let head = rows.first().map(head_of_row).transpose()?;
         if let Err(error) = self.check_snapshot(&mut session, key, head, position, last).await {
             session.rollback().await;
@@ -213,7 +212,9 @@ impl Core {
         };
         if position > head.position {
             let end = head.position;
-            return Err(refused(format!("a snapshot at {position}, and the journal ends at {end}")));
+            return Err(refused(format!(
+                "a snapshot at {position}, and the journal ends at {end}"
+            )));
         }
         let (workspace, generation) = parameters_of(key);
         let number = to_i64(position.get())?;
@@ -415,9 +416,8 @@ impl Core {
                           AND generation = $2 AND snapshot = $3 AND part = $4";
             self.change(delete, &parameters).await?;
         }
-        let delete = format!(
-            "DELETE FROM {{s}}.snapshot_parts AS p WHERE p.object IS NULL AND {orphaned}"
-        );
+        let delete =
+            format!("DELETE FROM {{s}}.snapshot_parts AS p WHERE p.object IS NULL AND {orphaned}");
         self.change(&delete, &parameters).await
     }
 
@@ -438,8 +438,7 @@ impl Core {
         key: &JournalKey,
     ) -> Result<Option<JournalSnapshot>, JournalError> {
         let (workspace, generation) = parameters_of(key);
-        let parameters: [Parameter<'_>; 2] =
-            [(&workspace, Type::TEXT), (&generation, Type::BYTEA)];
+        let parameters: [Parameter<'_>; 2] = [(&workspace, Type::TEXT), (&generation, Type::BYTEA)];
         let rows = self.database.read(NEWEST, &parameters).await?;
         let Some(first) = rows.first() else { return Ok(None) };
         snapshot_of_rows(key, first, &rows).map(Some)
