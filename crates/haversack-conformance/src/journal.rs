@@ -105,7 +105,7 @@ async fn positions(journal: &dyn Journal, key: &JournalKey, after: u64, bytes: u
     entries.iter().map(|entry| entry.position.get()).collect()
 }
 
-fn is_damaged<T>(result: Result<T, JournalError>) -> bool {
+fn is_damaged<T>(result: &Result<T, JournalError>) -> bool {
     matches!(result, Err(JournalError::Damaged { .. }))
 }
 
@@ -244,8 +244,8 @@ async fn a_removed_journal_is_gone(harness: Arc<dyn JournalHarness>) {
     let mut unfinished = journal.put_snapshot(&first, at(2), entry(2)).await.unwrap().unwrap();
     assert!(journal.remove("w").await.unwrap());
     assert!(!journal.remove("w").await.unwrap());
-    assert!(is_damaged(journal.read(&first, at(0), 1).await));
-    assert!(is_damaged(journal.snapshot_part(&snapshot, 0).await));
+    assert!(is_damaged(&journal.read(&first, at(0), 1).await));
+    assert!(is_damaged(&journal.snapshot_part(&snapshot, 0).await));
     assert_eq!(journal.snapshot(&first).await.unwrap(), None);
     assert_eq!(journal.status("w").await.unwrap(), None);
     assert!(unfinished.add(b"late".to_vec()).await.is_err());
@@ -254,10 +254,10 @@ async fn a_removed_journal_is_gone(harness: Arc<dyn JournalHarness>) {
     let second = key("w", 2);
     journal.create(&second).await.unwrap();
     assert_eq!(append(&*journal, "w", 1, b"x").await, at(1));
-    assert!(is_damaged(journal.read(&first, at(0), 1).await));
+    assert!(is_damaged(&journal.read(&first, at(0), 1).await));
     assert_eq!(positions(&*journal, &second, 0, 1).await, [1]);
     assert_eq!(journal.snapshot(&second).await.unwrap(), None);
-    assert!(is_damaged(journal.put_snapshot(&first, at(0), first.generation).await));
+    assert!(is_damaged(&journal.put_snapshot(&first, at(0), first.generation).await));
 }
 
 async fn a_snapshot_is_kept_in_parts(harness: Arc<dyn JournalHarness>) {
@@ -277,7 +277,7 @@ async fn a_snapshot_is_kept_in_parts(harness: Arc<dyn JournalHarness>) {
     assert_eq!(journal.snapshot_part(&made, 0).await.unwrap(), large);
     assert_eq!(journal.snapshot_part(&made, 1).await.unwrap(), b"");
     assert_eq!(journal.snapshot_part(&made, 2).await.unwrap(), b"end");
-    assert!(is_damaged(journal.snapshot_part(&made, 3).await));
+    assert!(is_damaged(&journal.snapshot_part(&made, 3).await));
     let mut sink = journal.put_snapshot(&key, at(2), entry(2)).await.unwrap().unwrap();
     let refused = sink.add(vec![0; SNAPSHOT_PART_BYTES_MAX + 1]).await;
     assert!(matches!(refused, Err(JournalError::Refused { .. })), "{refused:?}");
@@ -315,7 +315,7 @@ async fn a_newer_snapshot_replaces_an_older_one(harness: Arc<dyn JournalHarness>
     put_snapshot(&*journal, &key, 3, &[b"three", b"more"]).await;
     let new = journal.snapshot(&key).await.unwrap().unwrap();
     assert_eq!((new.position, new.parts.len()), (at(3), 2));
-    assert!(is_damaged(journal.snapshot_part(&old, 0).await));
+    assert!(is_damaged(&journal.snapshot_part(&old, 0).await));
     assert_eq!(journal.snapshot_part(&new, 1).await.unwrap(), b"more");
 }
 
@@ -335,7 +335,7 @@ async fn a_damaged_part_is_told(harness: Arc<dyn JournalHarness>) {
     harness.damage_snapshot_part("w", 1);
     let snapshot = journal.snapshot(&key).await.unwrap().unwrap();
     assert_eq!(journal.snapshot_part(&snapshot, 0).await.unwrap(), b"good");
-    assert!(is_damaged(journal.snapshot_part(&snapshot, 1).await));
+    assert!(is_damaged(&journal.snapshot_part(&snapshot, 1).await));
 }
 
 async fn what_was_trimmed_is_told(harness: Arc<dyn JournalHarness>) {
@@ -347,7 +347,7 @@ async fn what_was_trimmed_is_told(harness: Arc<dyn JournalHarness>) {
     assert_eq!(journal.trim(&key, at(3)).await.unwrap(), 3);
     assert_eq!(journal.trim(&key, at(3)).await.unwrap(), 0);
     for after in [0, 2] {
-        assert!(is_damaged(journal.read(&key, at(after), usize::MAX).await), "{after}");
+        assert!(is_damaged(&journal.read(&key, at(after), usize::MAX).await), "{after}");
     }
     assert_eq!(positions(&*journal, &key, 3, usize::MAX).await, [4, 5]);
     assert_eq!(journal.trim(&key, at(4)).await.unwrap(), 1);
@@ -359,7 +359,7 @@ async fn a_lost_entry_is_told(harness: Arc<dyn JournalHarness>) {
     let (journal, key) = filled(&harness, 4).await;
     harness.lose_entry("w", at(3));
     assert_eq!(positions(&*journal, &key, 0, usize::MAX).await, [1, 2]);
-    assert!(is_damaged(journal.read(&key, at(2), usize::MAX).await));
+    assert!(is_damaged(&journal.read(&key, at(2), usize::MAX).await));
     assert_eq!(positions(&*journal, &key, 3, usize::MAX).await, [4]);
 }
 

@@ -17,8 +17,8 @@ impl ObjectFolder {
         // A folder that is made here is one that is not mounted.
         match fs::metadata(&root) {
             Ok(found) if found.is_dir() => Ok(ObjectFolder { root }),
-            Ok(_) => Err(failed(&root, io::Error::from(ErrorKind::NotADirectory))),
-            Err(error) => Err(failed(&root, error)),
+            Ok(_) => Err(failed(&root, &ErrorKind::NotADirectory.into())),
+            Err(error) => Err(failed(&root, &error)),
         }
     }
 
@@ -87,7 +87,7 @@ impl ObjectFolder {
         work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
         let task =
-            tokio::task::spawn_blocking(move || work(&path).map_err(|error| failed(&path, error)));
+            tokio::task::spawn_blocking(move || work(&path).map_err(|error| failed(&path, &error)));
         task.await.map_err(|error| JournalError::Unavailable { cause: error.into() })?
     }
 }
@@ -96,7 +96,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-fn failed(path: &Path, error: io::Error) -> JournalError {
+fn failed(path: &Path, error: &io::Error) -> JournalError {
     let cause = io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     JournalError::Unavailable { cause: cause.into() }
 }
