@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
+mod journal;
 mod memory;
 mod models;
 mod readers;
@@ -15,6 +16,7 @@ mod structure;
 mod traces;
 mod writes;
 
+pub use journal::{JOURNAL_CASES, JournalCase, JournalHarness, run_journal};
 pub use memory::{AppendFault, MemoryJournal};
 
 use std::sync::Arc;

@@ -3,7 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
 #[cfg(unix)]
+mod pgbouncer;
+#[cfg(unix)]
 mod postgres;
+mod proxy;
 
 #[cfg(unix)]
+pub use pgbouncer::PgBouncer;
+#[cfg(unix)]
 pub use postgres::PostgresServer;
+pub use proxy::{Proxy, ProxyFault};

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 const ABSENT: &str = "HAVERSACK_NO_POSTGRES";
 
 /// The superuser of the server.
-const USER: &str = "tester";
+pub(crate) const USER: &str = "tester";
 
 /// Free ports that are tried: another process may take one between its choice and its use.
 const PORTS_TRIED: usize = 5;
@@ -268,7 +268,7 @@ fn find_programs() -> Option<PathBuf> {
 }
 
 /// The user and group to run the server as, if this is root.
-fn other_user() -> Option<(u32, u32)> {
+pub(crate) fn other_user() -> Option<(u32, u32)> {
     if fs::metadata("/proc/self").ok()?.uid() != 0 {
         return None;
     }

@@ -111,6 +111,13 @@ impl PostgresAddress {
         format!("postgres://{}/{}", self.servers(), self.database())
     }
 
+    /// The same server and database under another name in its list of connections.
+    #[must_use]
+    pub fn with_application_name(mut self, name: &str) -> PostgresAddress {
+        self.config.application_name(name);
+        self
+    }
+
     /// Whether it holds a password.
     #[must_use]
     pub fn has_password(&self) -> bool {

@@ -16,7 +16,7 @@ use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
 use crate::store::journal::wait;
-use crate::store::journal::{JournalHead, JournalSettings, Position};
+use crate::store::journal::{JournalHead, ReplicaSettings, Position};
 use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
 /// How often and how fast a busy lock is retried.
@@ -32,7 +32,7 @@ pub struct DataFolder {
     on_upgrade: Option<OnUpgrade>,
     resources: Resources,
     /// The journal that its workspaces follow.
-    journal: Option<JournalSettings>,
+    journal: Option<ReplicaSettings>,
 }
 
 /// The lock on a data folder. The system releases it when the process ends, however it ends.
@@ -104,7 +104,7 @@ impl DataFolder {
     /// Makes its workspaces replicas of a journal. The folder is then a cache: what is in it can be made
     /// again from the journal.
     #[must_use]
-    pub fn with_journal(mut self, settings: JournalSettings) -> DataFolder {
+    pub fn with_journal(mut self, settings: ReplicaSettings) -> DataFolder {
         self.journal = Some(settings);
         self
     }
@@ -165,7 +165,7 @@ impl DataFolder {
     pub(super) fn open_linked(
         &self,
         name: &str,
-        settings: &JournalSettings,
+        settings: &ReplicaSettings,
         embedder: &SharedEmbedder,
     ) -> Result<EmbeddedStore, OpenError> {
         let attached = self.attach(name, settings, embedder.model(), false)?;
@@ -201,7 +201,7 @@ impl DataFolder {
     fn attach(
         &self,
         name: &str,
-        settings: &JournalSettings,
+        settings: &ReplicaSettings,
         model: &Model,
         create: bool,
     ) -> Result<Attached, OpenError> {

@@ -7,7 +7,7 @@ use super::replica;
 use crate::prepare::SharedEmbedder;
 use crate::store::error::{CommitError, OpenError};
 use crate::store::journal::wait;
-use crate::store::journal::{JournalSettings, JournalSnapshot};
+use crate::store::journal::{ReplicaSettings, JournalSnapshot};
 
 impl DataFolder {
     /// Moves a workspace of this folder into a journal. Its folder is a replica afterwards. One that was
@@ -19,7 +19,7 @@ impl DataFolder {
     pub fn import_to_journal(
         &self,
         name: &str,
-        settings: &JournalSettings,
+        settings: &ReplicaSettings,
         embedder: &SharedEmbedder,
     ) -> Result<JournalSnapshot, OpenError> {
         let path = self.workspace_path(name)?;
@@ -62,7 +62,7 @@ impl DataFolder {
     pub fn export_from_journal(
         &self,
         name: &str,
-        settings: &JournalSettings,
+        settings: &ReplicaSettings,
         embedder: &SharedEmbedder,
     ) -> Result<(), OpenError> {
         let path = self.workspace_path(name)?;

@@ -372,7 +372,7 @@ pub enum Freshness {
 
 /// How a data folder follows a journal.
 #[derive(Debug, Clone)]
-pub struct JournalSettings {
+pub struct ReplicaSettings {
     /// The journal.
     pub journal: Arc<dyn Journal>,
     /// How old the state of a replica may be that answers while the journal cannot be reached.
@@ -389,11 +389,11 @@ pub struct JournalSettings {
     pub disk_bytes_max: Option<u64>,
 }
 
-impl JournalSettings {
+impl ReplicaSettings {
     /// The default settings for a journal.
     #[must_use]
-    pub fn new(journal: Arc<dyn Journal>) -> JournalSettings {
-        JournalSettings {
+    pub fn new(journal: Arc<dyn Journal>) -> ReplicaSettings {
+        ReplicaSettings {
             journal,
             stale_max: Duration::from_secs(60),
             lock_wait: Duration::from_secs(10),

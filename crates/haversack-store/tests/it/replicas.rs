@@ -12,7 +12,7 @@ use haversack_store::store::block_on;
 use haversack_store::store::change::{Batch, Change, WriteKey};
 use haversack_store::store::error::{CommitError, OpenError, ReadError};
 use haversack_store::store::item::{Event, EventKind};
-use haversack_store::store::journal::{Freshness, Journal, JournalSettings, Position};
+use haversack_store::store::journal::{Freshness, Journal, ReplicaSettings, Position};
 use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::viewer::Viewer;
 use rusqlite::types::Value;
@@ -25,15 +25,15 @@ use crate::support::{LetterPairs, Random, at, batch, id, item, put, records, scr
 pub(crate) struct Node {
     pub(crate) folder: TempDir,
     data_folder: Option<DataFolder>,
-    settings: JournalSettings,
+    settings: ReplicaSettings,
 }
 
 impl Node {
     pub(crate) fn new(journal: &MemoryJournal) -> Node {
-        Node::with(JournalSettings::new(Arc::new(journal.clone())))
+        Node::with(ReplicaSettings::new(Arc::new(journal.clone())))
     }
 
-    fn with(settings: JournalSettings) -> Node {
+    fn with(settings: ReplicaSettings) -> Node {
         let mut node = Node { folder: scratch(), data_folder: None, settings };
         node.restart();
         node
@@ -107,7 +107,7 @@ fn check(part: &str) {
     let journal = MemoryJournal::new();
     // The cases trim at once, as if no other node read.
     let settings =
-        JournalSettings { trim_after: Duration::ZERO, ..JournalSettings::new(Arc::new(journal)) };
+        ReplicaSettings { trim_after: Duration::ZERO, ..ReplicaSettings::new(Arc::new(journal)) };
     let (a, b) = (Node::with(settings.clone()), Node::with(settings));
     let mut names = Vec::new();
     let empty = async |case: &'static str| {
@@ -229,10 +229,10 @@ fn a_key_is_used_once_over_all_nodes_p1_x4() {
 #[test]
 fn without_the_journal_reads_go_on_for_a_while_and_writes_are_refused_x4() {
     let journal = MemoryJournal::new();
-    let settings = JournalSettings::new(Arc::new(journal.clone()));
+    let settings = ReplicaSettings::new(Arc::new(journal.clone()));
     let (patient, strict) = (
         Node::with(settings.clone()),
-        Node::with(JournalSettings { stale_max: Duration::ZERO, ..settings }),
+        Node::with(ReplicaSettings { stale_max: Duration::ZERO, ..settings }),
     );
     let (a, b) = (patient.open("acme"), strict.open("acme"));
     write(&a, "one", "amber");
@@ -351,7 +351,7 @@ fn a_workspace_that_was_removed_elsewhere_is_gone_and_can_be_created_again_x4() 
 #[test]
 fn a_workspace_moves_into_the_journal_and_a_copy_out_of_it_x4() {
     let (journal, folder) = (MemoryJournal::new(), scratch());
-    let settings = JournalSettings::new(Arc::new(journal.clone()));
+    let settings = ReplicaSettings::new(Arc::new(journal.clone()));
     let plain = || DataFolder::open(folder.path()).unwrap();
     let own = Stores::open(&plain(), "acme", LetterPairs::shared()).unwrap().for_blocking_threads();
     for nth in 0..10 {

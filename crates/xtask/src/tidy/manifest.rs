@@ -6,7 +6,7 @@ use super::SourceFile;
 use crate::problem::RuleViolation;
 
 /// The product crates in dependency order. Each may depend on those before it.
-const LINE: [&str; 12] = [
+const LINE: [&str; 13] = [
     "haversack-core",
     "haversack-reader",
     "haversack-model",
@@ -14,6 +14,7 @@ const LINE: [&str; 12] = [
     "haversack-database",
     "haversack-store",
     CONFORMANCE,
+    "haversack-journal",
     "haversack",
     "haversack-eval",
     "haversack-serve",

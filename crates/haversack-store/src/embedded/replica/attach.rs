@@ -16,7 +16,7 @@ use crate::embedded::pages;
 use crate::embedded::records::{self, usage};
 use crate::store::error::OpenError;
 use crate::store::journal::wait;
-use crate::store::journal::{JournalError, JournalHead, JournalKey, JournalSettings, Position};
+use crate::store::journal::{JournalError, JournalHead, JournalKey, ReplicaSettings, Position};
 
 /// How often a replica is begun: a second time when what the folder has does not fit the journal, and
 /// once more when the snapshot is replaced meanwhile.
@@ -32,7 +32,7 @@ pub(crate) struct Attached {
 
 /// What `attach` works with.
 struct Attaching<'a> {
-    settings: &'a JournalSettings,
+    settings: &'a ReplicaSettings,
     folder: &'a Path,
     name: &'a str,
     references: &'a [String],
@@ -43,7 +43,7 @@ struct Attaching<'a> {
 /// Makes a folder a replica of the workspace's journal. With `create`, a workspace that does not exist
 /// is created.
 pub(crate) fn attach(
-    settings: &JournalSettings,
+    settings: &ReplicaSettings,
     (folder, name): (&Path, &str),
     references: &[String],
     model: &Model,

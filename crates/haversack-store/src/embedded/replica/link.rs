@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::store::error::ReadError;
 use crate::store::journal::{
-    EntryId, Freshness, Journal, JournalError, JournalHead, JournalKey, JournalSettings, Position,
+    EntryId, Freshness, Journal, JournalError, JournalHead, JournalKey, ReplicaSettings, Position,
 };
 
 /// How far a replica follows its journal, as its store records it.
@@ -71,7 +71,7 @@ impl ReplicaState {
 /// The connection of an open replica to its journal.
 #[derive(Debug)]
 pub(crate) struct JournalLink {
-    pub(crate) settings: JournalSettings,
+    pub(crate) settings: ReplicaSettings,
     pub(crate) key: JournalKey,
     state: Mutex<LinkState>,
 }
@@ -93,7 +93,7 @@ struct LinkState {
 
 impl JournalLink {
     pub(super) fn new(
-        settings: JournalSettings,
+        settings: ReplicaSettings,
         key: JournalKey,
         state: &ReplicaState,
         tail_bytes: u64,

@@ -9,13 +9,13 @@ use super::link::ReplicaState;
 use crate::embedded::records;
 use crate::store::error::OpenError;
 use crate::store::journal::wait;
-use crate::store::journal::{JournalKey, JournalSettings};
+use crate::store::journal::{JournalKey, ReplicaSettings};
 
 /// Makes the store in a folder, which nobody has open, a replica of a new journal. What it has must then
 /// go into a snapshot: until that is there, no other node can open the workspace. An import that was
 /// interrupted goes on.
 pub(crate) fn begin_import(
-    settings: &JournalSettings,
+    settings: &ReplicaSettings,
     (folder, name): (&Path, &str),
     references: &[String],
 ) -> Result<(), OpenError> {

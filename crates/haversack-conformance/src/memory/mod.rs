@@ -566,3 +566,6 @@ impl Journal for MemoryJournal {
         Box::pin(async move { Ok(self.shared.reach()?.audit.keys().cloned().collect()) })
     }
 }
+
+#[cfg(test)]
+mod tests;
