@@ -14,6 +14,7 @@ use haversack_provider::{ModelSet, ModelsConfig};
 use haversack_serve::ServerFile;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::error::OpenError;
+use haversack_store::store::journal::ReplicaSettings;
 use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUpgrade, Stores};
 use haversack_store::{DataFolder, KINDS_FILE};
 
@@ -149,16 +150,20 @@ impl StoreLocation {
         })
     }
 
-    /// The embedder of the workspace: the one that made its vectors, if it can be opened, else the one in use.
-    fn embedder_for(&self, stores: &DataFolder) -> Result<Arc<dyn Embedder>> {
+    /// The embedder of a workspace: the one that made its vectors, if it can be opened, else the one in use.
+    pub(crate) fn embedder_for(
+        &self,
+        stores: &DataFolder,
+        workspace: &str,
+    ) -> Result<Arc<dyn Embedder>> {
         let embedder = self.embedder()?;
-        let embedder = match stores.stored_model(&self.workspace)? {
+        let embedder = match stores.stored_model(workspace)? {
             Some(stored) if stored != *embedder.model() => {
-                self.catalog()?.by_model(&stored, &self.workspace).unwrap_or(embedder)
+                self.catalog()?.by_model(&stored, workspace).unwrap_or(embedder)
             }
             _ => embedder,
         };
-        self.capped(embedder, &self.workspace)
+        self.capped(embedder, workspace)
     }
 
     /// The reranker that was chosen for the data folder, if one was.
@@ -202,7 +207,9 @@ impl StoreLocation {
     /// The store of the workspace, which must exist.
     pub(crate) fn existing_store(&self) -> Result<Arc<dyn Maintenance>> {
         let stores = self.stores()?;
-        let store = match stores.open_existing(&self.workspace, self.embedder_for(&stores)?) {
+        let store = match stores
+            .open_existing(&self.workspace, self.embedder_for(&stores, &self.workspace)?)
+        {
             Ok(store) => store,
             Err(error @ OpenError::Missing { .. }) => {
                 bail!("{error}: {}", self.nearest(&stores.names()?))
@@ -237,9 +244,16 @@ impl StoreLocation {
         Ok(self.with_models(Engine::builder())?.open(self.folder()?)?)
     }
 
-    /// An engine on the data folder that keeps so many unused workspaces open.
-    pub(crate) fn engine_for_server(&self, open_workspaces: usize) -> Result<Engine> {
-        let builder = Engine::builder().open_workspaces(open_workspaces);
+    /// An engine on the data folder that keeps so many unused workspaces open, and follows a journal.
+    pub(crate) fn engine_for_server(
+        &self,
+        open_workspaces: usize,
+        journal: Option<ReplicaSettings>,
+    ) -> Result<Engine> {
+        let mut builder = Engine::builder().open_workspaces(open_workspaces);
+        if let Some(journal) = journal {
+            builder = builder.journal(journal);
+        }
         Ok(self.with_models(builder)?.open(self.folder()?)?)
     }
 
@@ -264,7 +278,7 @@ impl StoreLocation {
     pub(crate) fn store_or_new(&self) -> Result<Arc<dyn Maintenance>> {
         let stores =
             DataFolder::open(&self.folder()?)?.on_upgrade(OnUpgrade::new(upgrade_progress()));
-        let store = stores.open(&self.workspace, self.embedder_for(&stores)?)?;
+        let store = stores.open(&self.workspace, self.embedder_for(&stores, &self.workspace)?)?;
         print_repairs(&*store);
         Ok(store.for_blocking_threads())
     }

@@ -24,6 +24,7 @@ use crate::server_file::{PublishedServer, ServerFile};
 use crate::state::{ServerState, SharedState, StartError};
 use crate::trace::TraceSender;
 use crate::who::TokenVerifier;
+use crate::who::shared_keys;
 
 /// Largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -56,6 +57,7 @@ impl Server {
         };
         let tracer = TraceSender::open(&config.log.otlp)?;
         let state = Arc::new(ServerState::new(engine, folder, config, signers, tracer)?);
+        shared_keys::start(&state);
         let listener = TcpListener::bind(address)
             .await
             .map_err(|cause| StartError::Listen { address, cause })?;

@@ -1,6 +1,7 @@
 //! The command line: commands, options and their help.
 
 mod eval;
+mod journal;
 mod mcp;
 mod model;
 mod pack;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use eval::*;
+pub(crate) use journal::*;
 pub(crate) use mcp::*;
 pub(crate) use model::*;
 pub(crate) use pack::*;
@@ -113,6 +115,9 @@ pub(crate) enum Command {
     /// Serve a workspace to an MCP client on standard input and output, or give another server's
     /// tools context
     Mcp(McpArgs),
+    /// Set up and look after the journal that several servers share
+    #[command(subcommand)]
+    Journal(JournalCommand),
     /// Create, list and revoke the server's keys
     #[command(subcommand)]
     Key(KeyCommand),

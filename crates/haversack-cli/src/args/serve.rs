@@ -16,7 +16,7 @@ pub(crate) struct ServeArgs {
 }
 
 /// Settings of the server.
-#[derive(Debug, Args, Clone)]
+#[derive(Debug, Args, Clone, Default)]
 pub(crate) struct ServerSettingsArgs {
     /// A TOML file with settings
     #[arg(long, value_name = "FILE", env = "HAVERSACK_CONFIG")]
@@ -34,6 +34,10 @@ pub(crate) struct ServerSettingsArgs {
     /// use
     #[arg(long)]
     pub(crate) insecure: bool,
+    /// The journal that this server shares with others: postgres://USER@HOST/DATABASE; the data folder
+    /// is then a cache
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) journal: Option<String>,
 }
 
 /// Subcommands of `config`.

@@ -18,6 +18,7 @@ pub(crate) mod feedback;
 pub(crate) mod frontier;
 pub(crate) mod get;
 pub(crate) mod import;
+pub(crate) mod journal;
 mod judge_eval;
 pub(crate) mod key;
 pub(crate) mod kinds;

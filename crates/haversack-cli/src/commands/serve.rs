@@ -14,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::{self, StoreLocation};
+use crate::commands::journal;
 use crate::log::JsonLines;
 use crate::output::{ExitOutcome, print, say};
 use crate::runtime::wait;
@@ -32,8 +33,9 @@ pub(crate) fn run(location: &StoreLocation, args: &args::ServeArgs) -> Result<Ex
     }
     // Each connection and open workspace takes some, and the usual limit is low.
     descriptors::raise_limit();
-    let engine = location.engine_for_server(config.limits.open_workspaces)?;
     log(&config);
+    let journal = config.journal.as_ref().map(journal::open).transpose()?;
+    let engine = location.engine_for_server(config.limits.open_workspaces, journal)?;
     if !haversack_serve::trace::CAN_SEND && std::env::var_os(COLLECTOR).is_some() {
         say(&format!(
             "{COLLECTOR} is set, but this program was built without traces: none are sent"
@@ -69,6 +71,9 @@ pub(crate) fn settings(given: &args::ServerSettingsArgs) -> Result<Config> {
         config.server.listen = listen;
     }
     config.server.hosts.extend(given.host.iter().cloned());
+    if let Some(url) = &given.journal {
+        config.journal.get_or_insert_default().url.clone_from(url);
+    }
     if given.log_json {
         config.log.format = LogFormat::Json;
     }

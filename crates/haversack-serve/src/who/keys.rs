@@ -166,6 +166,24 @@ impl Control {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs a query.
+    pub(super) fn with_connection<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, ControlError> {
+        Ok(query(&self.lock().connection)?)
+    }
+
+    /// Changes the stored keys; the next request reads them again.
+    pub(super) fn change_keys(
+        &self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), ControlError> {
+        let mut open = self.lock();
+        open.version = None;
+        Ok(change(&open.connection)?)
+    }
+
     /// Creates a key. The token is not stored: a lost one cannot be recovered.
     ///
     /// # Errors

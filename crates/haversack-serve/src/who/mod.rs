@@ -5,6 +5,7 @@ mod identity;
 mod jwt;
 mod keys;
 mod keyset;
+pub(crate) mod shared_keys;
 mod signature;
 #[cfg(test)]
 mod tests;

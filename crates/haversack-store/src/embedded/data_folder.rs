@@ -16,7 +16,7 @@ use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::error::OpenError;
 use crate::store::journal::wait;
-use crate::store::journal::{JournalHead, ReplicaSettings, Position};
+use crate::store::journal::{Journal, JournalHead, Position, ReplicaSettings};
 use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
 /// How often and how fast a busy lock is retried.
@@ -352,6 +352,10 @@ impl Stores for DataFolder {
 
     fn remove(&self, name: &str) -> Result<(), OpenError> {
         DataFolder::remove(self, name)
+    }
+
+    fn journal(&self) -> Option<Arc<dyn Journal>> {
+        self.journal.as_ref().map(|settings| Arc::clone(&settings.journal))
     }
 
     fn kinds(&self) -> &Arc<Kinds> {

@@ -7,7 +7,7 @@ use super::replica;
 use crate::prepare::SharedEmbedder;
 use crate::store::error::{CommitError, OpenError};
 use crate::store::journal::wait;
-use crate::store::journal::{ReplicaSettings, JournalSnapshot};
+use crate::store::journal::{JournalSnapshot, ReplicaSettings};
 
 impl DataFolder {
     /// Moves a workspace of this folder into a journal. Its folder is a replica afterwards. One that was

@@ -10,7 +10,7 @@ use haversack_core::units::Timestamp;
 
 use super::error::{CommitError, OpenError, ReadError};
 use super::health::HealthProblem;
-use super::journal::{Freshness, JournalSnapshot};
+use super::journal::{Freshness, Journal, JournalSnapshot};
 use super::{Store, StoreFuture};
 use crate::kinds::Kinds;
 use crate::revision::Revision;
@@ -150,6 +150,11 @@ pub trait Stores: fmt::Debug + Send + Sync {
     /// # Errors
     /// When there is no such workspace, or it cannot be removed.
     fn remove(&self, name: &str) -> Result<(), OpenError>;
+
+    /// The journal that the workspaces follow, if there is one.
+    fn journal(&self) -> Option<Arc<dyn Journal>> {
+        None
+    }
 
     /// The kinds that all workspaces know.
     fn kinds(&self) -> &Arc<Kinds>;

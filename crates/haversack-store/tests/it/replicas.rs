@@ -12,7 +12,7 @@ use haversack_store::store::block_on;
 use haversack_store::store::change::{Batch, Change, WriteKey};
 use haversack_store::store::error::{CommitError, OpenError, ReadError};
 use haversack_store::store::item::{Event, EventKind};
-use haversack_store::store::journal::{Freshness, Journal, ReplicaSettings, Position};
+use haversack_store::store::journal::{Freshness, Journal, Position, ReplicaSettings};
 use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::viewer::Viewer;
 use rusqlite::types::Value;

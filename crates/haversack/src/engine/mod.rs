@@ -30,6 +30,7 @@ use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::error::OpenError;
 use haversack_store::store::health::HealthProblem;
+use haversack_store::store::journal::{Journal, ReplicaSettings};
 use haversack_store::store::maintenance::{Maintenance, MaintenanceProgress, OnUpgrade, Stores};
 
 use tokio::sync::Semaphore;
@@ -282,6 +283,12 @@ impl Engine {
         self.open.remove(name, || self.shared.stores.remove(name))
     }
 
+    /// The journal that the workspaces follow, if there is one.
+    #[must_use]
+    pub fn journal(&self) -> Option<Arc<dyn Journal>> {
+        self.shared.stores.journal()
+    }
+
     /// Lists the names of the workspaces.
     ///
     /// # Errors
@@ -310,6 +317,7 @@ pub struct Builder {
     clock: Option<Clock>,
     on_upgrade: Option<OnUpgrade>,
     open_max: Option<usize>,
+    journal: Option<ReplicaSettings>,
 }
 
 impl fmt::Debug for Builder {
@@ -442,6 +450,13 @@ impl Builder {
         self
     }
 
+    /// Makes the workspaces replicas of a journal that other nodes share (X4).
+    #[must_use]
+    pub fn journal(mut self, settings: ReplicaSettings) -> Builder {
+        self.journal = Some(settings);
+        self
+    }
+
     /// Sets the kinds, in place of those that the data folder defines in `kinds.toml`.
     #[must_use]
     pub fn kinds(mut self, kinds: Arc<Kinds>) -> Builder {
@@ -454,13 +469,16 @@ impl Builder {
     /// # Errors
     /// When another process has locked the folder, it cannot be opened, or the embedder's vectors do
     /// not have the expected dimensions.
-    pub fn open(self, folder: impl AsRef<Path>) -> Result<Engine, Error> {
+    pub fn open(mut self, folder: impl AsRef<Path>) -> Result<Engine, Error> {
         let mut data = DataFolder::open(folder.as_ref())?;
         if let Some(kinds) = &self.kinds {
             data = data.with_kinds(Arc::clone(kinds));
         }
         if let Some(report) = self.on_upgrade.clone() {
             data = data.on_upgrade(report);
+        }
+        if let Some(settings) = self.journal.take() {
+            data = data.with_journal(settings);
         }
         self.open_on(Arc::new(data))
     }

@@ -16,7 +16,7 @@ use crate::embedded::pages;
 use crate::embedded::records::{self, usage};
 use crate::store::error::OpenError;
 use crate::store::journal::wait;
-use crate::store::journal::{JournalError, JournalHead, JournalKey, ReplicaSettings, Position};
+use crate::store::journal::{JournalError, JournalHead, JournalKey, Position, ReplicaSettings};
 
 /// How often a replica is begun: a second time when what the folder has does not fit the journal, and
 /// once more when the snapshot is replaced meanwhile.

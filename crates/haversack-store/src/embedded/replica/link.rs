@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::store::error::ReadError;
 use crate::store::journal::{
-    EntryId, Freshness, Journal, JournalError, JournalHead, JournalKey, ReplicaSettings, Position,
+    EntryId, Freshness, Journal, JournalError, JournalHead, JournalKey, Position, ReplicaSettings,
 };
 
 /// How far a replica follows its journal, as its store records it.
