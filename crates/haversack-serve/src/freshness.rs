@@ -50,13 +50,17 @@ fn bound(journal: Option<&JournalSource>) -> Duration {
     journal.map_or(Duration::ZERO, |journal| seconds(journal.bounded_seconds))
 }
 
-/// The header of the response to a write: a token of everything that is written so far.
-pub(crate) fn position_header(
+/// Adds a token of everything that is written so far to the response of a write.
+pub(crate) fn add_position(
     engine: &Engine,
     method: &Method,
     workspace: Option<&str>,
-) -> Option<HeaderValue> {
-    let name = workspace.filter(|_| !method.is_safe())?;
-    let token = engine.get_if_open(name)?.blocking_store().position_token()?;
-    HeaderValue::from_str(&token).ok()
+    headers: &mut HeaderMap,
+) {
+    let Some(name) = workspace.filter(|_| !method.is_safe()) else { return };
+    let open = engine.get_if_open(name);
+    let token = open.and_then(|workspace| workspace.blocking_store().position_token());
+    if let Some(token) = token.and_then(|token| HeaderValue::from_str(&token).ok()) {
+        headers.insert(POSITION, token);
+    }
 }

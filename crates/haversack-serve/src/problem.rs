@@ -217,13 +217,13 @@ impl From<Error> for ApiProblem {
             | Error::Commit(CommitError::Unavailable { .. })
             | Error::Read(ReadError::Unavailable { .. })
             | Error::Search { source: ReadError::Unavailable { .. }, .. } => {
-                unavailable(Code::JournalUnavailable, error)
+                unavailable(Code::JournalUnavailable, &error)
             }
-            Error::Commit(CommitError::Unknown { .. }) => unavailable(Code::OutcomeUnknown, error),
+            Error::Commit(CommitError::Unknown { .. }) => unavailable(Code::OutcomeUnknown, &error),
             Error::Commit(CommitError::Outdated { .. })
             | Error::Read(ReadError::Outdated { .. })
             | Error::Search { source: ReadError::Outdated { .. }, .. } => {
-                let problem = ApiProblem::new(Code::NotReady, error_chain(error));
+                let problem = ApiProblem::new(Code::NotReady, error_chain(&error));
                 ApiProblem { retry_after: Some(1), ..problem }
             }
             Error::Commit(CommitError::ModelChanging { .. }) => {

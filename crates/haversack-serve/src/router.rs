@@ -20,7 +20,7 @@ use crate::call::{Call, RouteResult};
 use crate::codes::Code;
 use crate::config::seconds;
 use crate::decode::query_pairs;
-use crate::freshness::{self, position_header};
+use crate::freshness;
 use crate::gate::network;
 use crate::problem::ApiProblem;
 use crate::repeat::run_once;
@@ -179,17 +179,11 @@ async fn respond_and_log(
     }
     under_way.is_answered = true;
     drop(under_way);
-    if response.status().is_success()
-        && let Some(token) = position_header(&state.engine, &http_method, workspace.as_deref())
-    {
-        response.headers_mut().insert(freshness::POSITION, token);
+    if response.status().is_success() {
+        let headers = response.headers_mut();
+        freshness::add_position(&state.engine, &http_method, workspace.as_deref(), headers);
     }
-    if let Ok(id) = HeaderValue::from_str(&request_id) {
-        response.headers_mut().insert("x-request-id", id);
-    }
-    allow_origin(&state, origin, response.headers_mut());
-    let nosniff = HeaderValue::from_static("nosniff");
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    add_common_headers(&state, &request_id, origin, response.headers_mut());
     let status = response.status().as_u16();
     let took = started.elapsed();
     state.metrics.note_response(route.operation, status, took);
@@ -215,6 +209,20 @@ async fn respond_and_log(
         AuditedRequest { route, peer, id: &request_id, caller: caller.as_deref(), workspace };
     audit(&state, request, status, code);
     response
+}
+
+/// Adds the headers that every response has.
+fn add_common_headers(
+    state: &ServerState,
+    request_id: &str,
+    origin: Option<HeaderValue>,
+    headers: &mut HeaderMap,
+) {
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert("x-request-id", id);
+    }
+    allow_origin(state, origin, headers);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
 /// The parts of a request that the audit records.

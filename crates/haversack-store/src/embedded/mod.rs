@@ -14,6 +14,8 @@ mod breadcrumbs;
 mod catalogue;
 mod change_model;
 mod check;
+mod chores;
+mod commit_failure;
 mod data_folder;
 mod descendants;
 mod engine;

@@ -12,6 +12,7 @@ use haversack_core::units::Timestamp;
 use rusqlite::{Connection, ErrorCode};
 
 use super::catalogue::Catalogue;
+use super::commit_failure::CommitFailure;
 use super::free_space;
 use super::indexes::{IndexError, Indexes};
 use super::records::write::{self, CommitDelta, WriteError};
@@ -362,7 +363,7 @@ impl Writer {
     }
 
     /// Appends the open transaction to the journal, if there is one, and commits it.
-    fn append_and_commit<'d>(
+    pub(super) fn append_and_commit<'d>(
         &self,
         locked: Option<LockedHead>,
         deltas: impl Iterator<Item = &'d CommitDelta>,
@@ -529,69 +530,12 @@ impl Writer {
         self.shared.publish(state);
     }
 
-    /// Runs maintenance work in a transaction.
-    pub(crate) fn chore<T>(
-        &mut self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, ReadError> {
-        let locked = self.lock_head().map_err(FollowError::into_read_error)?;
-        let done = (|| {
-            self.connection.execute_batch("BEGIN IMMEDIATE")?;
-            let done = work(&self.connection)?;
-            Ok((done, self.append_and_commit(locked, std::iter::empty())?))
-        })();
-        match done {
-            Ok((done, appended)) => {
-                self.note_appended(appended);
-                Ok(done)
-            }
-            Err(failure) => {
-                self.roll_back();
-                Err(self.chore_failed(failure))
-            }
-        }
-    }
-
-    fn chore_failed(&mut self, failure: CommitFailure) -> ReadError {
-        match failure {
-            CommitFailure::Sqlite { error, committing } => {
-                self.stop_if_in_doubt(&error, committing);
-                records::storage(error)
-            }
-            CommitFailure::Journal(AppendError::Journal(error) | AppendError::Unknown(error)) => {
-                ReadError::Unavailable { cause: error.into() }
-            }
-            CommitFailure::Journal(AppendError::Sqlite(error)) => records::storage(error),
-        }
-    }
-
     /// Stops writing after an I/O error in a commit: the content of the disk is unknown then, and a
     /// retry could acknowledge lost data. Only reopening, which reads the log, settles it.
-    fn stop_if_in_doubt(&mut self, error: &rusqlite::Error, committing: bool) {
+    pub(super) fn stop_if_in_doubt(&mut self, error: &rusqlite::Error, committing: bool) {
         if committing && error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) {
             self.shared.health.set_stopped(&error.to_string());
             self.stopped = Some(error.to_string());
-        }
-    }
-}
-
-/// Why a transaction was not committed.
-enum CommitFailure {
-    Sqlite { error: rusqlite::Error, committing: bool },
-    Journal(AppendError),
-}
-
-impl From<rusqlite::Error> for CommitFailure {
-    fn from(error: rusqlite::Error) -> CommitFailure {
-        CommitFailure::Sqlite { error, committing: false }
-    }
-}
-
-impl From<AppendError> for CommitFailure {
-    fn from(error: AppendError) -> CommitFailure {
-        match error {
-            AppendError::Sqlite(error) => CommitFailure::from(error),
-            other => CommitFailure::Journal(other),
         }
     }
 }

@@ -7,7 +7,7 @@ use haversack_core::pack::{PackError, PackRequest, Plan, pack};
 use haversack_core::units::Tokens;
 
 use super::blocking::on_blocking_thread;
-use super::workspace::add_stored_details;
+use super::details::add_stored_details;
 use super::{CompiledRecipe, Workspace};
 use crate::error::Error;
 use crate::pipeline::{Assembled, PreparedPack, budget_too_small, describe_pack, prepare};

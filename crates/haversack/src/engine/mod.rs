@@ -5,6 +5,7 @@ mod allowances;
 mod answers;
 pub(crate) mod blocking;
 mod caches;
+mod details;
 mod many;
 mod model_change;
 mod open;

@@ -73,10 +73,11 @@ pub(super) fn stage(folder: &Path, state: ReplicaState) -> io::Result<StagedFile
             let entry = entry?;
             let (path, target) = (entry.path(), to.join(entry.file_name()));
             // Files of an index are replaced, never changed, but for those that are small.
-            if entry.file_type()?.is_file() && !is_lock(&path) {
-                if is_replaced_in_place(&path) || fs::hard_link(&path, &target).is_err() {
-                    fs::copy(&path, &target)?;
-                }
+            if !entry.file_type()?.is_file() || is_lock(&path) {
+                continue;
+            }
+            if is_replaced_in_place(&path) || fs::hard_link(&path, &target).is_err() {
+                fs::copy(&path, &target)?;
             }
         }
     }
