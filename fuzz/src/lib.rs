@@ -4,14 +4,10 @@ use std::collections::BTreeSet;
 use std::io::Cursor;
 
 use haversack_reader::limits::PART_BYTES_MAX;
-use haversack_reader::{Part, PartSink, ReadOutput, SourceFile, find_reader};
+use haversack_reader::{Part, PartSink, ReadOutput, find_reader, with_source};
 
 /// Reads bytes as a file of this name, if a reader takes it. It may fail, but not panic.
 pub fn read(name: &str, bytes: &[u8]) {
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new(name, &mut input).expect("bytes in memory have a length");
-    let head = source.head().expect("bytes in memory can be read");
-    let Some(reader) = find_reader(&head) else { return };
     let mut keys = BTreeSet::new();
     let mut take = |output| {
         if let ReadOutput::Part(part) = output {
@@ -21,7 +17,10 @@ pub fn read(name: &str, bytes: &[u8]) {
         Ok(())
     };
     // What cannot be read is a failure, which is an answer.
-    let _ = (reader.read)(&mut source, &mut PartSink::new(&mut take));
+    let _ = with_source(name, &mut Cursor::new(bytes), |source| {
+        let Some(reader) = find_reader(&source.head()?) else { return Ok(()) };
+        (reader.read)(source, &mut PartSink::new(&mut take))
+    });
 }
 
 fn check(part: &Part, before: &BTreeSet<String>) {

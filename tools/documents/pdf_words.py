@@ -3,7 +3,8 @@
 
 READ is the program of `cargo build --release -p haversack-reader --example read`; pdftotext comes with poppler-utils.
 Prints for each file the share of pdftotext's words that the reader's text has (as a multiset), the share of its pages
-whose words stand on the reader's page of the same number, and the pages per second; in the end the means.
+whose words stand on the reader's page of the same number, and the pages per second; in the end the means. Pages that the
+reader leaves out because their fonts do not say which letters they show are counted by themselves.
 """
 
 import argparse
@@ -19,12 +20,15 @@ from pathlib import Path
 
 WORD = re.compile(r"[^\W_]+")
 HYPHEN = re.compile(r"(\w)[-\u2010\u00ad]\n\s*(\w)")
-# Listings whose letters pdftotext sets apart: `v o i d f ( )`.
-SPACED = re.compile(r"(?<!\S)(?:\S ){4,}\S(?!\S)")
+# Listings whose letters pdftotext sets apart: `v o i d f ( )`. The numbers of an axis are not one word.
+SPACED = re.compile(r"(?<!\S)(?:[^\s\d] ){4,}[^\s\d](?!\S)")
+# The reader's mark of raised letters, of which pdftotext says nothing: 10^2.
+RAISED = re.compile(r"(?<=\w)\^(?=\w)")
 
 
 def count_words(text):
     """Words, with those divided at the end of a line as one, and letters that stand apart as one."""
+    text = RAISED.sub("", text)
     text = SPACED.sub(lambda run: run[0].replace(" ", ""), text)
     text = unicodedata.normalize("NFKC", HYPHEN.sub(r"\1\2", text)).lower()
     return Counter(WORD.findall(text))
@@ -71,6 +75,10 @@ def measure(read, path):
         return row
     ours, theirs = our_pages(parts[0]), pdftotext_pages(path)
     row["title"] = parts[0]["title"]
+    # What pdftotext makes of such pages is no more to be read: they are counted, and compared with nothing.
+    unreadable = left_out(row["notices"])
+    row["n_unreadable"] = len(unreadable)
+    theirs = ["" if page in unreadable else text for page, text in enumerate(theirs)]
     count = count_letters if has_wide_script("".join(theirs)) else count_words
     row["share"] = share(count("\n\n".join(ours)), count("\n".join(theirs)))
     row["precision"] = share(count("\n".join(theirs)), count("\n\n".join(ours)))
@@ -81,6 +89,16 @@ def measure(read, path):
     row["pages_right"] = sum(right) / len(right) if right else 1.0
     row["has_all_pages"] = len(ours) == len(theirs)
     return row
+
+
+def left_out(notices):
+    """The pages that the reader left out, because nobody can say which letters their fonts show; from 0."""
+    pages = set()
+    for notice in notices:
+        if notice["what"].startswith("left out: fonts do not say"):
+            for first, last in re.findall(r"(\d+)(?:-(\d+))?", notice["place"]):
+                pages.update(range(int(first) - 1, int(last or first)))
+    return pages
 
 
 def find_files(paths):
@@ -115,7 +133,8 @@ def main():
     n_pages, in_read = sum(row["n_pages"] for row in read), sum(row["seconds"] for row in read)
     print(
         f"{len(read)} of {len(rows)} files read, {n_pages} pages: mean {sum(row['share'] for row in read) / len(read):.4f}"
-        f" of words, least {read[0]['share']:.3f}, {sum(row['share'] < 0.85 for row in read)} below .85; mean"
+        f" of words, least {read[0]['share']:.3f}, {sum(row['share'] < 0.85 for row in read)} below .85,"
+        f" {sum(row['n_unreadable'] for row in read)} pages with unknown letters; mean"
         f" {sum(row['pages_right'] for row in read) / len(read):.4f} of pages right; {n_pages / in_read:.0f} pages/s for one"
         f" file at a time, {n_pages / seconds:.0f} in all with {arguments.jobs} jobs (pdftotext's time included)"
     )

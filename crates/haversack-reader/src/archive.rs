@@ -6,16 +6,9 @@ use std::io::Read;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::limits::{ARCHIVE_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX};
+use crate::limits::{ARCHIVE_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX, RATIO_MAX, STREAM_BYTES_MAX};
 use crate::part::ReadFailure;
 use crate::source::{ReadSeek, SourceFile};
-
-/// Bytes that are decompressed from one archive when its entries are read piece by piece.
-const STREAM_BYTES_MAX: u64 = 4 << 30;
-
-/// How many times larger than the archive a stream may be beyond [`ARCHIVE_BYTES_MAX`]. Chats shrink to a
-/// tenth; what shrinks to a hundredth was made to fill disks.
-const RATIO_MAX: u64 = 60;
 
 /// An archive from which a bounded number of bytes is decompressed in all.
 pub(crate) struct BoundedArchive<'f> {

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod compressed;
 mod conversations;
 mod encoding;
 mod epub;
@@ -20,6 +21,8 @@ pub mod limits;
 mod mail;
 mod notebook;
 mod office;
+#[cfg(test)]
+mod outcome;
 mod part;
 mod pdf;
 mod rtf;
@@ -29,12 +32,13 @@ mod table;
 mod worker;
 mod xml;
 
+pub use compressed::{CompressedInput, explain_archive, is_compressed, name_within, too_large};
 pub use encoding::{DecodedText, decode, decode_declared};
 pub use exports::notes::clean_notion_name;
 pub use exports::vault::read_vault_note;
 pub use part::{
     Omission, OmissionKind, Part, PartSink, ReadFailure, ReadNotice, ReadOutput, SinkClosed,
 };
-pub use source::{FileHead, ReadSeek, SourceFile};
+pub use source::{FileHead, ReadSeek, SourceFile, with_source};
 pub use table::{READERS, READERS_VERSION, Reader, find_reader};
 pub use worker::{ReadJob, WorkerLine, run_worker};

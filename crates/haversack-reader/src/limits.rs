@@ -9,6 +9,13 @@ pub const ENTRY_BYTES_MAX: u64 = 128 << 20;
 /// Bytes that are decompressed from one archive in all.
 pub const ARCHIVE_BYTES_MAX: u64 = 512 << 20;
 
+/// Bytes that are decompressed from one archive or compressed file that is read piece by piece.
+pub(crate) const STREAM_BYTES_MAX: u64 = 4 << 30;
+
+/// How many times larger than its file a stream may be beyond [`ARCHIVE_BYTES_MAX`]. Chats shrink to a tenth;
+/// what shrinks to a hundredth was made to fill disks.
+pub(crate) const RATIO_MAX: u64 = 60;
+
 /// Entries of an archive.
 pub const ENTRIES_MAX: usize = 20_000;
 

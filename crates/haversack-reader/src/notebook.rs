@@ -209,25 +209,11 @@ fn first_heading(blocks: &[String]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
-
     use super::*;
-    use crate::part::ReadOutput;
+    use crate::outcome;
 
     fn read_text(text: &str) -> Result<(Part, Vec<String>), ReadFailure> {
-        let (mut parts, mut notices) = (Vec::new(), Vec::new());
-        let mut take = |output| {
-            match output {
-                ReadOutput::Part(part) => parts.push(*part),
-                ReadOutput::Notice(notice) => notices.push(notice.what),
-                ReadOutput::Progress { .. } => {}
-            }
-            Ok(())
-        };
-        let mut input = Cursor::new(text.as_bytes());
-        let mut source = SourceFile::new("a.ipynb", &mut input)?;
-        read(&mut source, &mut PartSink::new(&mut take))?;
-        Ok((parts.remove(0), notices))
+        Ok(outcome::read_by(&READER, "a.ipynb", text.as_bytes())?.into_part())
     }
 
     #[test]

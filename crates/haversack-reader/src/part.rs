@@ -240,6 +240,15 @@ pub enum ReadFailure {
         /// How many pages there are.
         pages: u64,
     },
+    /// Its letters are shown, but nothing says which letters they are.
+    #[error(
+        "the fonts of its {pages} pages do not say which letters they show; recognise the text with OCR (such as \
+         ocrmypdf --force-ocr) first"
+    )]
+    Undecodable {
+        /// How many pages there are.
+        pages: u64,
+    },
     /// It is not what its format promises.
     #[error("damaged or not what its name says: {what}")]
     Malformed {
@@ -290,7 +299,10 @@ impl From<SinkClosed> for ReadFailure {
 }
 
 impl From<std::io::Error> for ReadFailure {
+    /// The failure that the error holds, or the system's.
     fn from(error: std::io::Error) -> ReadFailure {
-        ReadFailure::Unreadable { cause: error.to_string() }
+        let unreadable =
+            |error: std::io::Error| ReadFailure::Unreadable { cause: error.to_string() };
+        error.downcast::<ReadFailure>().unwrap_or_else(unreadable)
     }
 }

@@ -4,13 +4,31 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 
 use zip::ZipArchive;
 
-use crate::limits::{ENTRIES_MAX, FILE_BYTES_MAX, HEAD_BYTES};
+use crate::compressed::{CompressedInput, decompress, is_compressed, name_within};
+use crate::limits::{ENTRIES_MAX, ENTRY_BYTES_MAX, FILE_BYTES_MAX, HEAD_BYTES};
 use crate::part::ReadFailure;
 
 /// Bytes that can be read from any place.
 pub trait ReadSeek: Read + Seek {}
 
 impl<T: Read + Seek> ReadSeek for T {}
+
+/// Hands a file to its reader: the file itself, or, if it is compressed, what is in it.
+///
+/// # Errors
+/// When it cannot be read or decompressed, or the reader fails.
+pub fn with_source<T>(
+    name: &str,
+    input: &mut dyn ReadSeek,
+    read: impl FnOnce(&mut SourceFile<'_>) -> Result<T, ReadFailure>,
+) -> Result<T, ReadFailure> {
+    let mut source = SourceFile::new(name, input)?;
+    if !is_compressed(&source.beginning()?) {
+        return read(&mut source);
+    }
+    let mut input = Cursor::new(source.decompress()?);
+    read(&mut SourceFile::new(name_within(name), &mut input)?)
+}
 
 /// A file to be read.
 #[expect(missing_debug_implementations, reason = "the input has no text form")]
@@ -84,20 +102,50 @@ impl<'f> SourceFile<'f> {
         Ok(all)
     }
 
-    /// Reads its beginning, by which formats are told apart.
+    /// Reads its beginning, by which formats are told apart; if it is compressed, that of what is in it.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn head(&mut self) -> Result<FileHead, ReadFailure> {
-        let mut bytes = Vec::new();
-        self.rewound()?.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
+        let bytes = self.beginning()?;
+        if is_compressed(&bytes) {
+            return self.head_within();
+        }
         let entries = match bytes.starts_with(b"PK\x03\x04") {
             true => self.zip_entries(),
             false => Vec::new(),
         };
         self.rewound()?;
         let name = self.file_name().to_lowercase();
-        Ok(FileHead { name, bytes, entries })
+        Ok(FileHead { name, bytes, entries, is_compressed: false })
+    }
+
+    fn beginning(&mut self) -> Result<Vec<u8>, ReadFailure> {
+        let mut bytes = Vec::new();
+        self.rewound()?.take(HEAD_BYTES as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// What is compressed in it, up to [`ENTRY_BYTES_MAX`].
+    fn decompress(&mut self) -> Result<Vec<u8>, ReadFailure> {
+        let bytes = self.bytes;
+        decompress(self.rewound()?, bytes, ENTRY_BYTES_MAX)
+    }
+
+    /// The beginning of what is compressed in it. Of damaged data it is as much as can be read; reading all of it
+    /// will say what is wrong.
+    fn head_within(&mut self) -> Result<FileHead, ReadFailure> {
+        let (name, length) = (name_within(self.file_name()), self.bytes);
+        let mut bytes = Vec::new();
+        let input = CompressedInput::new(self.rewound()?, length);
+        let _ = input.take(HEAD_BYTES as u64).read_to_end(&mut bytes);
+        let entries = match bytes.starts_with(b"PK\x03\x04") {
+            true => self.decompress().map(|all| FileHead::of_bytes(name, &all).entries),
+            false => Ok(Vec::new()),
+        };
+        self.rewound()?;
+        let entries = entries.unwrap_or_default();
+        Ok(FileHead { name: name.to_lowercase(), bytes, entries, is_compressed: true })
     }
 
     /// The names in a ZIP archive; none when it is damaged, which its reader will say.
@@ -116,12 +164,14 @@ impl<'f> SourceFile<'f> {
 /// What the beginning of a file shows.
 #[derive(Debug, Clone, Default)]
 pub struct FileHead {
-    /// The file's name without folders, in lower case.
+    /// The file's name without folders, in lower case; if it is compressed, that of what is in it.
     pub name: String,
     /// Its first bytes, at most [`HEAD_BYTES`].
     pub bytes: Vec<u8>,
     /// The names in it, if it is a ZIP archive.
     pub entries: Vec<String>,
+    /// Whether the file is compressed, so that all this is of what is in it.
+    pub is_compressed: bool,
 }
 
 impl FileHead {

@@ -32,7 +32,7 @@ pub struct Reader {
 }
 
 /// Rises when a reader gives other parts for the same file, so that files are read again.
-pub const READERS_VERSION: u32 = 2;
+pub const READERS_VERSION: u32 = 3;
 
 /// All readers. The first that recognises a file reads it.
 pub const READERS: &[Reader] = &[

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::json::{self, Shape, read_list_or_one, read_pieces};
-use super::turn::{Header, Keys, Tally, Turn, fenced, write_conversation};
+use super::json::{self, Shape, read_pieces};
+use super::turn::{Header, Keys, Tally, Turn, fenced, read_conversations, write_conversation};
 use super::when::moment;
 use crate::archive::BoundedArchive;
 use crate::part::{PartSink, ReadFailure};
@@ -60,11 +60,7 @@ fn conversation_entries(entries: &[String]) -> impl Iterator<Item = &String> {
 
 /// Reads the list of conversations.
 fn read_json(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
-    let (mut threads, mut tally) = (Keys::default(), Tally::default());
-    read_list_or_one(source, &mut |_, conversation| {
-        write(&conversation, &mut threads, &mut tally, sink)
-    })?;
-    tally.give_omissions(sink)
+    read_conversations(source, write, sink)
 }
 
 /// Reads an archive.

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::json::{self, Shape, read_list_or_one, read_pieces};
-use super::turn::{Header, Keys, Tally, Turn, fenced, hash, name, write_conversation};
+use super::json::{self, Shape, read_pieces};
+use super::turn::{
+    Header, Keys, Tally, Turn, fenced, hash, name, read_conversations, write_conversation,
+};
 use super::when::moment;
 use crate::archive::BoundedArchive;
 use crate::part::{Part, PartSink, ReadFailure};
@@ -57,11 +59,7 @@ fn in_folder(entry: &str, folder: &str) -> bool {
 
 /// Reads the list of conversations.
 fn read_json(source: &mut SourceFile<'_>, sink: &mut PartSink<'_>) -> Result<(), ReadFailure> {
-    let (mut threads, mut tally) = (Keys::default(), Tally::default());
-    read_list_or_one(source, &mut |_, conversation| {
-        write(&conversation, &mut threads, &mut tally, sink)
-    })?;
-    tally.give_omissions(sink)
+    read_conversations(source, write, sink)
 }
 
 /// Reads an archive.

@@ -1,37 +1,14 @@
 //! Tests of the readers of conversations, through the table, so that their recognisers are tested too.
 
-use std::io::Cursor;
-
 use serde_json::{Value, json};
 
 use crate::archive::tests::zip_of;
-use crate::part::{Part, PartSink, ReadFailure, ReadOutput};
-use crate::source::SourceFile;
-use crate::table::find_reader;
-
-/// What a reader gave: its name, the parts and the texts of the notices.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) reader: &'static str,
-    pub(crate) parts: Vec<Part>,
-    pub(crate) notices: Vec<String>,
-}
+use crate::outcome::{self, Outcome};
+use crate::part::{Part, ReadFailure};
 
 /// Reads bytes with whichever reader recognises them.
 pub(crate) fn read(name: &str, bytes: &[u8]) -> Result<Outcome, ReadFailure> {
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new(name, &mut input)?;
-    let Some(reader) = find_reader(&source.head()?) else { return Ok(Outcome::default()) };
-    let mut outcome = Outcome { reader: reader.name, ..Outcome::default() };
-    let mut take = |output| {
-        match output {
-            ReadOutput::Part(part) => outcome.parts.push(*part),
-            ReadOutput::Notice(notice) => outcome.notices.push(notice.what),
-            ReadOutput::Progress { .. } => {}
-        }
-        Ok(())
-    };
-    (reader.read)(&mut source, &mut PartSink::new(&mut take))?;
+    let outcome = outcome::read(name, bytes)?;
     check_order(&outcome.parts);
     Ok(outcome)
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::json::read_list_or_one;
 use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
+use crate::source::SourceFile;
 
 /// How many participants a thread names.
 const PARTICIPANTS_MAX: usize = 100;
@@ -184,6 +186,23 @@ impl MessageWriter {
         self.position += 1;
         sink.part(part)
     }
+}
+
+/// Writes one conversation of an export.
+pub(crate) type WriteConversation =
+    fn(&Value, &mut Keys, &mut Tally, &mut PartSink<'_>) -> Result<(), ReadFailure>;
+
+/// Reads a file that holds a list of conversations, or one of them.
+pub(crate) fn read_conversations(
+    source: &mut SourceFile<'_>,
+    write: WriteConversation,
+    sink: &mut PartSink<'_>,
+) -> Result<(), ReadFailure> {
+    let (mut threads, mut tally) = (Keys::default(), Tally::default());
+    read_list_or_one(source, &mut |_, conversation| {
+        write(&conversation, &mut threads, &mut tally, sink)
+    })?;
+    tally.give_omissions(sink)
 }
 
 /// Gives a conversation that is in memory; one without turns is only counted.

@@ -1,10 +1,8 @@
 //! Tests of books, made here.
 
-use std::io::Cursor;
-
 use super::*;
 use crate::archive::tests::zip_of;
-use crate::part::ReadOutput;
+use crate::outcome;
 
 const CONTAINER_TEXT: &str = "<?xml version='1.0'?><container><rootfiles><rootfile full-path='OPS/book.opf'/></rootfiles></container>";
 const PACKAGE: &str = "<?xml version='1.0'?><package><metadata><dc:title>Bees &amp; Co</dc:title>\
@@ -26,25 +24,15 @@ fn bees() -> Vec<(&'static str, &'static str)> {
     ]
 }
 
-fn read_bytes(bytes: &[u8]) -> Result<(Vec<Part>, Vec<ReadNotice>), ReadFailure> {
-    let (mut parts, mut notices) = (Vec::new(), Vec::new());
-    let mut take = |output| {
-        match output {
-            ReadOutput::Part(part) => parts.push(*part),
-            ReadOutput::Notice(notice) => notices.push(notice),
-            ReadOutput::Progress { .. } => {}
-        }
-        Ok(())
-    };
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new("book.epub", &mut input)?;
-    read(&mut source, &mut PartSink::new(&mut take))?;
-    Ok((parts, notices))
+fn read_bytes(bytes: &[u8]) -> Result<(Vec<Part>, Vec<String>), ReadFailure> {
+    let outcome = outcome::read_by(&READER, "book.epub", bytes)?;
+    Ok((outcome.parts, outcome.notices))
 }
 
 #[test]
 fn a_book_is_one_text_in_the_order_of_its_spine() {
-    let (parts, notices) = read_bytes(&zip_of(&bees())).unwrap();
+    let outcome = outcome::read_by(&READER, "book.epub", &zip_of(&bees())).unwrap();
+    let (parts, places) = (outcome.parts, outcome.places);
     let part = &parts[0];
     assert_eq!(part.body, "# First chapter\n\nBees fly.\n\n## Honey\n\nSweet.\nGold.");
     assert_eq!(
@@ -52,7 +40,7 @@ fn a_book_is_one_text_in_the_order_of_its_spine() {
         ("Bees & Co", Some("A. Keeper"))
     );
     assert_eq!(part.created, Some(988_675_200_000));
-    assert_eq!(notices[0].place.as_deref(), Some("OPS/missing.xhtml"));
+    assert_eq!(places[0].as_deref(), Some("OPS/missing.xhtml"));
     let head = FileHead::of_bytes("book.zip", &zip_of(&bees()));
     assert!(recognises(&head));
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::part::ReadOutput;
+use crate::outcome;
 
 #[track_caller]
 fn check(html: &str, expected: &str) {
@@ -166,17 +166,7 @@ fn fields_are_found() {
 }
 
 fn read_bytes(name: &str, bytes: &[u8]) -> Part {
-    let mut parts = Vec::new();
-    let mut take = |output| {
-        if let ReadOutput::Part(part) = output {
-            parts.push(*part);
-        }
-        Ok(())
-    };
-    let mut input = std::io::Cursor::new(bytes);
-    let mut source = SourceFile::new(name, &mut input).unwrap();
-    read(&mut source, &mut PartSink::new(&mut take)).unwrap();
-    parts.pop().unwrap()
+    outcome::read_by(&READER, name, bytes).unwrap().into_part().0
 }
 
 #[test]

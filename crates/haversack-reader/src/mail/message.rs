@@ -6,9 +6,10 @@ use mail_parser::{Address, HeaderValue, Message, MessageParser, MimeHeaders, Par
 use serde_json::Value;
 
 use super::quote::{own_text, unwrap_lines};
+use crate::compressed::{decompress, is_compressed, name_within};
 use crate::encoding::decode;
 use crate::html::{HtmlOptions, markdown_of_html};
-use crate::limits::{DEPTH_MAX, PART_BYTES_MAX};
+use crate::limits::{DEPTH_MAX, ENTRY_BYTES_MAX, PART_BYTES_MAX};
 use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice, ReadOutput, SinkClosed};
 use crate::source::{FileHead, SourceFile};
 use crate::table::find_reader;
@@ -244,13 +245,24 @@ fn give_text(
     Ok(true)
 }
 
-/// Gives a file by its reader, or as plain text. False if it is neither.
+/// Gives a file, or what is compressed in it, by its reader, or as plain text. False if it is neither.
 fn give_file(
     name: &str,
     bytes: &[u8],
     place: &Place,
     sink: &mut PartSink<'_>,
 ) -> Result<bool, ReadFailure> {
+    let within;
+    let (name, bytes) = match is_compressed(bytes) {
+        true => {
+            within = decompress(bytes, bytes.len() as u64, ENTRY_BYTES_MAX)?;
+            (name_within(name), within.as_slice())
+        }
+        false => (name, bytes),
+    };
+    if is_compressed(bytes) {
+        return Ok(false);
+    }
     let head = FileHead::of_bytes(name, bytes);
     let is_mail = [super::MESSAGE_READER.extensions, super::MBOX_READER.extensions].concat();
     if is_mail.contains(&head.extension()) {

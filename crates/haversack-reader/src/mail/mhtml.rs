@@ -71,11 +71,10 @@ fn address_of(message: &Message<'_>, page: &MessagePart<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Cursor;
 
     use super::*;
-    use crate::part::{Part, ReadOutput};
-    use crate::table::find_reader;
+    use crate::outcome;
+    use crate::part::Part;
 
     const SAVED: &str = "From: <Saved by Blink>\r\nSnapshot-Content-Location: https://a.org/bees\r\n\
         Subject: =?utf-8?Q?About_b=C3=A9es?=\r\nDate: Mon, 6 May 2024 10:00:00 +0000\r\nMIME-Version: 1.0\r\n\
@@ -88,21 +87,9 @@ mod tests {
         ----x\r\nContent-Type: image/png\r\nContent-Transfer-Encoding: base64\r\n\r\niVBORw0K\r\n----x--\r\n";
 
     fn read(name: &str, bytes: &[u8]) -> Result<(Part, Vec<String>), ReadFailure> {
-        let (mut parts, mut notices) = (Vec::new(), Vec::new());
-        let mut take = |output| {
-            match output {
-                ReadOutput::Part(part) => parts.push(*part),
-                ReadOutput::Notice(notice) => notices.push(notice.what),
-                ReadOutput::Progress { .. } => {}
-            }
-            Ok(())
-        };
-        let mut input = Cursor::new(bytes);
-        let mut source = SourceFile::new(name, &mut input)?;
-        let reader = find_reader(&source.head()?).expect("a reader");
-        assert_eq!(reader.name, "MHTML");
-        (reader.read)(&mut source, &mut PartSink::new(&mut take))?;
-        Ok((parts.remove(0), notices))
+        let outcome = outcome::read(name, bytes)?;
+        assert_eq!(outcome.reader, "MHTML");
+        Ok(outcome.into_part())
     }
 
     #[test]

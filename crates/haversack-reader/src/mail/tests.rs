@@ -1,31 +1,19 @@
 //! Tests of messages and mailboxes, made here.
 
-use std::io::Cursor;
-
 use super::*;
-use crate::part::{Part, ReadOutput};
+use crate::outcome;
+use crate::part::Part;
 
 fn read_with(
-    reader: &Reader,
+    reader: &'static Reader,
     name: &str,
     bytes: &[u8],
-) -> Result<(Vec<Part>, Vec<ReadNotice>), ReadFailure> {
-    let (mut parts, mut notices) = (Vec::new(), Vec::new());
-    let mut take = |output| {
-        match output {
-            ReadOutput::Part(part) => parts.push(*part),
-            ReadOutput::Notice(notice) => notices.push(notice),
-            ReadOutput::Progress { .. } => {}
-        }
-        Ok(())
-    };
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new(name, &mut input)?;
-    (reader.read)(&mut source, &mut PartSink::new(&mut take))?;
-    Ok((parts, notices))
+) -> Result<(Vec<Part>, Vec<String>), ReadFailure> {
+    let outcome = outcome::read_by(reader, name, bytes)?;
+    Ok((outcome.parts, outcome.notices))
 }
 
-fn eml(text: &str) -> (Vec<Part>, Vec<ReadNotice>) {
+fn eml(text: &str) -> (Vec<Part>, Vec<String>) {
     read_with(&MESSAGE_READER, "a.eml", text.as_bytes()).unwrap()
 }
 
@@ -49,7 +37,7 @@ fn a_message_has_its_fields_and_its_own_text() {
         (&"2@a".into(), &"1@a".into())
     );
     assert_eq!(part.created, Some(1_709_283_600_000));
-    assert!(notices[0].what.starts_with("2 lines"), "{notices:?}");
+    assert!(notices[0].starts_with("2 lines"), "{notices:?}");
 }
 
 #[test]
@@ -77,7 +65,28 @@ fn formatted_messages_are_markdown_and_attachments_stand_under_them() {
         ]
     );
     assert!(parts[1..].iter().all(|part| part.parent.as_deref() == Some("")));
-    assert!(notices.iter().any(|notice| notice.what.ends_with("left out: i.png")), "{notices:?}");
+    assert!(notices.iter().any(|notice| notice.ends_with("left out: i.png")), "{notices:?}");
+}
+
+#[test]
+fn compressed_attachments_are_opened_once() {
+    let attachment = |name: &str, base64: &str| {
+        format!(
+            "--x\r\nContent-Type: application/gzip\r\nContent-Disposition: attachment; filename={name}\r\n\
+             Content-Transfer-Encoding: base64\r\n\r\n{base64}\r\n"
+        )
+    };
+    let (text, twice) = (
+        attachment("bees.txt.gz", "H4sIAAAAAAACA3NKTS1WSMupVMjIz03V4wIA/YMP8g8AAAA="),
+        attachment("x.gz.gz", "H4sIAAAAAAACA5Pv5mAAASbm1QwMzWJ3ehiBHABACaWjFQAAAA=="),
+    );
+    let (parts, notices) = eml(&format!(
+        "{HEADERS}MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n\
+         --x\r\nContent-Type: text/plain\r\n\r\nSee this.\r\n{text}{twice}--x--\r\n"
+    ));
+    let found: Vec<_> = parts.iter().map(|part| (&*part.title, part.body.trim_end())).collect();
+    assert_eq!(found, [("Re: Bees", "See this."), ("bees.txt", "Bees fly home.")]);
+    assert!(notices.iter().any(|notice| notice.ends_with("left out: x.gz.gz")), "{notices:?}");
 }
 
 #[test]

@@ -1,29 +1,13 @@
 //! Tests of DOCX, PPTX, ODT and ODP with documents that are made here.
 
-use std::io::Cursor;
-
 use crate::archive::tests::{zip_bomb, zip_of};
 use crate::limits::ENTRY_BYTES_MAX;
-use crate::part::{Part, PartSink, ReadFailure, ReadOutput};
-use crate::source::{FileHead, SourceFile};
-use crate::table::find_reader;
+use crate::outcome;
+use crate::part::{Part, ReadFailure};
 
 /// Reads bytes by the reader for their name. Returns the part for the file and the notices.
 fn read(name: &str, bytes: &[u8]) -> Result<(Part, Vec<String>), ReadFailure> {
-    let reader = find_reader(&FileHead::of_bytes(name, bytes)).expect("a reader");
-    let (mut part, mut notices) = (None, Vec::new());
-    let mut take = |output| {
-        match output {
-            ReadOutput::Part(given) => part = Some(*given),
-            ReadOutput::Notice(notice) => notices.push(notice.what),
-            ReadOutput::Progress { .. } => {}
-        }
-        Ok(())
-    };
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new(name, &mut input).unwrap();
-    (reader.read)(&mut source, &mut PartSink::new(&mut take))?;
-    Ok((part.expect("a part"), notices))
+    Ok(outcome::read(name, bytes)?.into_part())
 }
 
 const STYLES: &str = r#"<w:styles xmlns:w="w">

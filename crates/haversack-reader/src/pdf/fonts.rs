@@ -1,13 +1,13 @@
 //! Repairs of fonts that the parser misreads, made in the file before it is parsed.
 //!
 //! Fonts of TeX that are made of dots name their glyphs by number (`a65`) and say nowhere which letters these
-//! are. And the parser looks for gaps between words that are as wide as some glyph, which need not be the space.
+//! are. Japanese fonts that are not in the file name them by numbers of Adobe's. And the parser looks for gaps between words that are as wide as some glyph, which need not be the space.
 
-use std::collections::BTreeMap;
 use std::panic::catch_unwind;
 
 use lopdf::{Dictionary, Document, Encoding, Object, ObjectId, Stream};
 
+use super::japan::letters_of_glyphs;
 use super::tex::letters_of;
 use crate::limits::ENTRY_BYTES_MAX;
 
@@ -33,7 +33,8 @@ pub(super) fn repair_fonts(bytes: &[u8], spaces: NarrowSpaces) -> Option<Vec<u8>
         if document.is_encrypted() || document.encryption_state.is_some() {
             return None;
         }
-        let maps = missing_maps(&document);
+        let mut maps = missing_maps(&document);
+        maps.extend(missing_japanese_maps(&document));
         let widths = wrong_spaces(&document, spaces);
         if maps.is_empty() && widths.is_empty() {
             return None;
@@ -76,9 +77,37 @@ fn missing_maps(document: &Document) -> Vec<(ObjectId, Vec<u8>)> {
         let differences = encoding.as_dict().ok()?.get(b"Differences").ok()?;
         let (_, differences) = document.dereference(differences).ok()?;
         let letters = letters_of(&numbered_codes(differences.as_array().ok()?)?);
-        (!letters.is_empty()).then(|| (id, to_unicode(&letters)))
+        let letters = letters.iter().map(|(code, letter)| (u16::from(*code), *letter));
+        let letters: Vec<_> = letters.collect();
+        (!letters.is_empty()).then(|| (id, to_unicode(&letters, 1)))
     };
     fonts(document, b"Type3").filter_map(map).collect()
+}
+
+/// Maps from Adobe's numbers of Japanese glyphs to letters, for fonts that lack one.
+fn missing_japanese_maps(document: &Document) -> Vec<(ObjectId, Vec<u8>)> {
+    let is_one = |font: &Dictionary| {
+        let encoding = font.get(b"Encoding").ok()?.as_name().ok()?;
+        let (_, list) = document.dereference(font.get(b"DescendantFonts").ok()?).ok()?;
+        let (_, glyphs) = document.dereference(list.as_array().ok()?.first()?).ok()?;
+        let (_, system) =
+            document.dereference(glyphs.as_dict().ok()?.get(b"CIDSystemInfo").ok()?).ok()?;
+        let ordering = system.as_dict().ok()?.get(b"Ordering").ok()?.as_str().ok()?;
+        Some(encoding.starts_with(b"Identity-") && ordering == b"Japan1")
+    };
+    let lacks_map = |font: &Dictionary| !font.has(b"ToUnicode") && is_one(font) == Some(true);
+    let ids: Vec<ObjectId> =
+        fonts(document, b"Type0").filter_map(|(id, font)| lacks_map(font).then_some(id)).collect();
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let letters = letters_of_glyphs();
+    let letters: Vec<(u16, String)> =
+        letters.into_iter().map(|(glyph, letter)| (glyph, letter.to_string())).collect();
+    let letters: Vec<(u16, &str)> =
+        letters.iter().map(|(glyph, letter)| (*glyph, letter.as_str())).collect();
+    let map = to_unicode(&letters, 2);
+    ids.into_iter().map(|id| (id, map.clone())).collect()
 }
 
 /// The codes of a font all of whose glyphs are called by their codes: `a65`. None if one is not.
@@ -104,19 +133,20 @@ fn numbered_codes(differences: &[Object]) -> Option<Vec<u8>> {
     Some(codes)
 }
 
-/// A map from codes to letters, as fonts have it.
-fn to_unicode(letters: &BTreeMap<u8, &'static str>) -> Vec<u8> {
-    let mut map = String::from(
+/// A map from codes of so many bytes to letters, as fonts have it.
+fn to_unicode(letters: &[(u16, &str)], code_bytes: usize) -> Vec<u8> {
+    let (least, most) = ("00".repeat(code_bytes), "FF".repeat(code_bytes));
+    let mut map = format!(
         "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /Letters def \
-         /CMapType 2 def 1 begincodespacerange <00> <FF> endcodespacerange\n",
+         /CMapType 2 def 1 begincodespacerange <{least}> <{most}> endcodespacerange\n",
     );
-    let letters: Vec<_> = letters.iter().collect();
+    let digits = code_bytes * 2;
     // A block holds no more than a hundred.
     for block in letters.chunks(100) {
         map.push_str(&format!("{} beginbfchar\n", block.len()));
         for (code, letter) in block {
             let units: String = letter.encode_utf16().map(|unit| format!("{unit:04X}")).collect();
-            map.push_str(&format!("<{code:02X}> <{units}>\n"));
+            map.push_str(&format!("<{code:0digits$X}> <{units}>\n"));
         }
         map.push_str("endbfchar\n");
     }

@@ -9,11 +9,12 @@ use pdf_inspector::extractor::{
 };
 use pdf_inspector::types::ItemType;
 use pdf_inspector::{
-    DetectionConfig, OCR_REASON_SCANNED, OCR_REASON_VECTOR_TEXT, PagesExtractionResult, PdfError,
-    PdfOptions, PdfProcessResult, ScanStrategy, TextItem, extract_pages_markdown_mem,
-    process_pdf_mem_with_options,
+    DetectionConfig, OCR_REASON_SCANNED, OCR_REASON_SUSPECTED_GARBLED_TEXT, OCR_REASON_VECTOR_TEXT,
+    PagesExtractionResult, PdfError, PdfOptions, PdfProcessResult, ScanStrategy, TextItem,
+    extract_pages_markdown_mem, process_pdf_mem_with_options,
 };
 
+use super::columns::split_columns;
 use super::fonts::{NarrowSpaces, repair_fonts};
 use super::line::Line;
 use super::repair::Gluing;
@@ -30,6 +31,11 @@ pub(super) struct Page {
     pub(super) lines: Vec<Line>,
     /// What the parser takes for tables; each is checked against the lines.
     pub(super) tables: Vec<Table>,
+    /// In how many groups its text was read. If there are several, it has columns that the parser does not see,
+    /// and the parser's tables are none.
+    pub(super) groups: usize,
+    /// Whether the parser takes its letters for others than they are.
+    pub(super) is_suspect: bool,
     /// Whether it shows a picture of text.
     pub(super) is_picture: bool,
     /// Whether it shows any picture.
@@ -118,8 +124,12 @@ fn add_lines(items: Vec<TextItem>, pages: &mut [Page]) -> Result<(), ReadFailure
     for (index, items) in split_by_page(items) {
         if let Some(page) = pages.get_mut(index) {
             // By page, because columns are found page by page anyway and memory stays small.
-            let lines = guard(|| Ok(group_into_lines_preserving_all_text(items.clone())))?;
-            page.lines = lines.iter().filter_map(Line::of).collect();
+            let groups = split_columns(items);
+            page.groups = groups.len();
+            for group in groups {
+                let lines = guard(|| Ok(group_into_lines_preserving_all_text(group.clone())))?;
+                page.lines.extend(lines.iter().filter_map(Line::of));
+            }
         }
     }
     Ok(())
@@ -127,7 +137,9 @@ fn add_lines(items: Vec<TextItem>, pages: &mut [Page]) -> Result<(), ReadFailure
 
 fn add_hints(pages: &mut [Page], found: &PagesExtractionResult) {
     for page in &found.pages {
-        if let Some(known) = usize::try_from(page.page).ok().and_then(|at| pages.get_mut(at)) {
+        if let Some(known) = usize::try_from(page.page).ok().and_then(|at| pages.get_mut(at))
+            && known.groups <= 1
+        {
             known.tables = Table::all_in(&page.markdown);
         }
     }
@@ -135,6 +147,7 @@ fn add_hints(pages: &mut [Page], found: &PagesExtractionResult) {
         let index = usize::try_from(page.page).unwrap_or_default().checked_sub(1);
         if let Some(known) = index.and_then(|at| pages.get_mut(at)) {
             let shows = |reason: &str| page.reasons.iter().any(|known| known == reason);
+            known.is_suspect = shows(OCR_REASON_SUSPECTED_GARBLED_TEXT);
             known.is_picture = shows(OCR_REASON_SCANNED) || shows(OCR_REASON_VECTOR_TEXT);
         }
     }

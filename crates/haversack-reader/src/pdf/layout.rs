@@ -230,7 +230,8 @@ fn push_block(blocks: &mut Vec<Block>, lines: &[Line], margins: &[f32], style: &
         let em = last.size.max(1.0);
         let ends_early =
             last.right + em * 0.4 + line.first_word_width() < margins[index - 1] - em * 0.8;
-        join_line(&mut text, &line.text, ends_early && !starts_lower(&line.text));
+        let is_broken = ends_early && !starts_lower(&line.text) || are_rows(last, line);
+        join_line(&mut text, &line.text, is_broken);
     }
     let is_short = text.chars().count() <= HEADING_LETTERS_MAX && lines.len() <= 3;
     let heading = style.heading_level(first).or_else(|| {
@@ -246,6 +247,15 @@ fn push_block(blocks: &mut Vec<Block>, lines: &[Line], margins: &[f32], style: &
         }
         _ => blocks.push(Block::Paragraph(text)),
     }
+}
+
+/// Whether two lines are divided into as many cells, which begin below each other.
+fn are_rows(above: &Line, below: &Line) -> bool {
+    let begin_together =
+        |(a, b): (&(f32, String), &(f32, String))| (a.0 - b.0).abs() < above.size * 0.5;
+    !above.cells.is_empty()
+        && above.cells.len() == below.cells.len()
+        && above.cells.iter().zip(&below.cells).all(begin_together)
 }
 
 /// Adds a line to a paragraph.

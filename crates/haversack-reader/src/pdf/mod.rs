@@ -1,9 +1,10 @@
 //! Reads PDF: the text of its pages as Markdown, with the line on which each page begins.
 //!
-//! A foreign parser gives the lines of each page in reading order, with places and fonts.
-//! Paragraphs,
-//! headings, lists and code are made of them here, so that no word of a page is lost on the way.
+//! A foreign parser gives the lines of each page in reading order, with places and fonts. Paragraphs, headings,
+//! lists and code are made of them here, so that no word of a page is lost on the way.
 
+#[cfg(feature = "pdf")]
+mod columns;
 #[cfg(feature = "pdf")]
 mod fonts;
 #[cfg(feature = "pdf")]
@@ -12,6 +13,8 @@ mod furniture;
 mod info;
 #[cfg(feature = "pdf")]
 mod inspect;
+#[cfg(feature = "pdf")]
+mod japan;
 #[cfg(feature = "pdf")]
 mod layout;
 #[cfg(feature = "pdf")]

@@ -4,7 +4,9 @@ use super::furniture::remove_furniture;
 use super::info::{parse_date, sensible_author, sensible_title};
 use super::inspect::{Page, inspect_document, inspect_pages};
 use super::layout::{Block, Style, find_blocks};
-use super::repair::{count_readable, is_garbled, replace_garbled};
+use super::repair::{
+    count_readable, has_damaged_words, is_garbled, is_lost, is_undecodable, replace_garbled,
+};
 use super::write::Body;
 use crate::limits::PAGES_MAX;
 use crate::part::{OmissionKind, Part, PartSink, ReadFailure, ReadNotice};
@@ -33,10 +35,20 @@ pub(super) fn read(
     let replaced = replace_garbled(&bytes, &mut pages);
     drop(bytes);
     let states: Vec<PageState> = pages.iter().map(PageState::of).collect();
-    if states.iter().all(|state| matches!(state, PageState::Blank | PageState::Scan)) {
-        return Err(ReadFailure::NeedsOcr { pages: n_pages as u64 });
+    if states.iter().all(|state| state.has_no_text()) {
+        let pages = n_pages as u64;
+        return Err(match states.contains(&PageState::Undecodable) {
+            true => ReadFailure::Undecodable { pages },
+            false => ReadFailure::NeedsOcr { pages },
+        });
     }
     notice_states(&states, sink)?;
+    for (page, state) in pages.iter_mut().zip(&states) {
+        if *state == PageState::Undecodable {
+            page.lines.clear();
+            page.tables.clear();
+        }
+    }
     if !replaced.is_empty() {
         let what = "fonts name their letters by number; the text is there, but without layout";
         sink.notice(ReadNotice::new(what).at(name_pages(&replaced)))?;
@@ -69,10 +81,13 @@ pub(super) fn read(
     sink.part(part)
 }
 
-/// The first of the largest headings is a title, if there is no better one.
+/// The first of the largest headings whose letters are known is a title, if there is no better one.
 fn keep_largest_heading(largest: &mut Option<(usize, String)>, blocks: &[Block]) {
     for block in blocks {
         let Block::Heading(level, text) = block else { continue };
+        if text.contains(is_lost) {
+            continue;
+        }
         if largest.as_ref().is_none_or(|(known, _)| level < known) {
             *largest = Some((*level, text.clone()));
         }
@@ -87,8 +102,10 @@ enum PageState {
     Blank,
     /// A picture of text.
     Scan,
-    /// Letters without a meaning.
-    Garbled,
+    /// So many letters without a meaning that the others say nothing.
+    Undecodable,
+    /// Some letters without a meaning.
+    Damaged,
 }
 
 impl PageState {
@@ -98,11 +115,17 @@ impl PageState {
             PageState::Scan
         } else if page.lines.is_empty() {
             PageState::Blank
-        } else if is_garbled(page) {
-            PageState::Garbled
+        } else if is_undecodable(page) {
+            PageState::Undecodable
+        } else if page.is_suspect || is_garbled(page) || has_damaged_words(page) {
+            PageState::Damaged
         } else {
             PageState::Fine
         }
+    }
+
+    const fn has_no_text(self) -> bool {
+        matches!(self, PageState::Blank | PageState::Scan | PageState::Undecodable)
     }
 }
 
@@ -113,8 +136,13 @@ fn notice_states(states: &[PageState], sink: &mut PartSink<'_>) -> Result<(), Re
             "pictures with hardly any text; recognise what they say with OCR (such as ocrmypdf)",
         ),
         (
-            PageState::Garbled,
-            "fonts do not say which letters they show; OCR (such as ocrmypdf --force-ocr) can",
+            PageState::Undecodable,
+            "left out: fonts do not say which letters they show; OCR (such as ocrmypdf --force-ocr) can",
+        ),
+        (
+            PageState::Damaged,
+            "some letters are lost or wrong, because fonts do not say which they show; OCR (such as ocrmypdf \
+             --force-ocr) can",
         ),
     ];
     for (state, what) in reasons {

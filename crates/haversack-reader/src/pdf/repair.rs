@@ -82,6 +82,18 @@ pub(super) fn is_garbled(page: &Page) -> bool {
     letters().filter(|letter| is_lost(*letter)).count() * 10 > count_readable(page)
 }
 
+/// Whether so many letters of a page are lost that what is left says nothing.
+pub(super) fn is_undecodable(page: &Page) -> bool {
+    let letters = page.lines.iter().flat_map(|line| line.text.chars());
+    letters.filter(|letter| is_lost(*letter)).count() * 3 > count_readable(page)
+}
+
+/// Whether letters are lost in words of a page. A lost sign that stands alone is a bullet or an arrow more often.
+pub(super) fn has_damaged_words(page: &Page) -> bool {
+    let is_damaged = |word: &str| word.contains(is_lost) && word.contains(char::is_alphanumeric);
+    page.lines.iter().any(|line| line.text.split_whitespace().any(is_damaged))
+}
+
 /// How many letters and digits a page has.
 pub(super) fn count_readable(page: &Page) -> usize {
     let letters = page.lines.iter().flat_map(|line| line.text.chars());
@@ -90,7 +102,7 @@ pub(super) fn count_readable(page: &Page) -> usize {
 
 /// Whether a letter stands for one that is not known. The parser takes glyphs with numbers for
 /// ornaments.
-fn is_lost(letter: char) -> bool {
+pub(super) fn is_lost(letter: char) -> bool {
     let code = u32::from(letter);
     matches!(code, 0xFFFD | 0xE000..=0xF8FF | 0xF0000.. | 0x2701..=0x2712 | 0x2720..=0x27BF)
 }

@@ -163,6 +163,70 @@ fn glyphs_with_their_codes_for_names_are_letters_and_bullets() {
     assert_eq!(part.body, "•Fishfi\n\nA line of another font.");
 }
 
+/// A page with text in a font of its own, given as hexadecimal codes, above a line of another.
+fn write_in_font(font: &str, to_unicode: &str, codes: &str, other: &str) -> Vec<u8> {
+    let page = format!("BT /T 10 Tf 72 700 Td <{codes}> Tj ET");
+    let plain = content(&[('R', 10, 72, 600, other)]);
+    write_objects(
+        &[
+            b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font \
+              << /T 5 0 R /R 6 0 R >> >> >>"
+                .to_vec(),
+            stream("", format!("{page}\n{plain}").as_bytes()),
+            font.as_bytes().to_vec(),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec(),
+            stream("", to_unicode.as_bytes()),
+        ],
+        "",
+    )
+}
+
+/// A font whose letters are said to be characters without a meaning, but for a small `o`.
+const FONT_WITHOUT_MEANING: &str =
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Odd /ToUnicode 7 0 R >>";
+const MAP_WITHOUT_MEANING: &str = "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /M def \
+    /CMapType 2 def 1 begincodespacerange <00> <FF> endcodespacerange 2 beginbfrange <41> <6E> <E041> \
+    <6F> <6F> <006F> endbfrange endcmap CMapName currentdict /CMap defineresource pop end end";
+
+#[test]
+fn pages_whose_letters_cannot_be_known_are_left_out_and_named() {
+    let lost = "4142436F4445464748494A4B4C4D";
+    let read = |other: &str| {
+        read_all(&write_in_font(FONT_WITHOUT_MEANING, MAP_WITHOUT_MEANING, lost, other)).0
+    };
+    assert_eq!(read(""), Err(ReadFailure::Undecodable { pages: 1 }));
+    assert_eq!(read("page 7"), Err(ReadFailure::Undecodable { pages: 1 }));
+    assert_eq!(read("A page of which this line and much more can be read by all."), Ok(()));
+}
+
+#[test]
+fn lost_letters_in_words_are_told() {
+    let notices = |codes: &str| {
+        let other = "A page of which this line and much more can be read by all.";
+        let pdf = write_in_font(FONT_WITHOUT_MEANING, MAP_WITHOUT_MEANING, codes, other);
+        let (part, notices) = read_part(&pdf);
+        assert!(part.body.contains(other), "{}", part.body);
+        notices.into_iter().map(|notice| (notice.place, notice.what)).collect::<Vec<_>>()
+    };
+    let told = notices("416F6F42");
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].0.as_deref(), Some("page 1"));
+    assert!(told[0].1.starts_with("some letters are lost"), "{told:?}");
+    // A sign that stands alone is no letter of a word.
+    assert_eq!(notices("41"), []);
+}
+
+#[test]
+fn japanese_fonts_that_are_not_in_the_file_are_read_by_their_glyphs() {
+    let font = "<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin-Light /Encoding /Identity-H /DescendantFonts \
+                [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Ryumin-Light /DW 1000 /CIDSystemInfo << \
+                /Registry (Adobe) /Ordering (Japan1) /Supplement 6 >> >>] >>";
+    let (part, _) = read_part(&write_in_font(font, "", "0B470C0D0377", "One in English"));
+    assert_eq!(part.body, "大抵の\n\nOne in English");
+}
+
 /// A paragraph of four full lines, the last of them short.
 fn paragraph<'t>(x: u32, y: u32) -> Vec<Text<'t>> {
     vec![
@@ -225,6 +289,36 @@ fn two_columns_are_read_one_after_the_other() {
     let (last_left, first_right) =
         (body.find("left line 29").unwrap(), body.find("right line 0 ").unwrap());
     assert!(last_left < first_right, "{body}");
+}
+
+/// Three columns of rows with two cells each, under a heading, which begin at these heights.
+fn three_columns(heights: [u32; 3]) -> String {
+    let mut lines = Vec::new();
+    for ((x, word), height) in [(40, "left"), (230, "mid"), (420, "right")].into_iter().zip(heights)
+    {
+        lines.push((x, height, format!("All the commands for {word}")));
+        for row in 0..25_u32 {
+            let y = height - 12 - row * 12;
+            lines.push((x, y, format!("{word}{row}")));
+            lines.push((x + 60, y, format!("does thing {row}")));
+            if row == 12 {
+                lines.push((x, y - 6, format!("More commands for {word}")));
+            }
+        }
+    }
+    let mut texts: Vec<Text<'_>> =
+        lines.iter().map(|(x, y, text)| ('R', 10, *x, *y, text.as_str())).collect();
+    texts.sort_by_key(|text| std::cmp::Reverse(text.3));
+    read_page(&texts)
+}
+
+#[test]
+fn three_columns_are_read_one_after_the_other_by_their_rows() {
+    let body = three_columns([700, 696, 692]);
+    let at = |text: &str| body.find(text).unwrap_or_else(|| panic!("{text}: {body}"));
+    assert!(at("left24 does thing 24") < at("mid0 does thing 0"), "{body}");
+    assert!(at("mid24 does thing 24") < at("right0 does thing 0"), "{body}");
+    at("mid3 does thing 3\nmid4 does thing 4");
 }
 
 #[test]

@@ -1,25 +1,11 @@
 //! Tests of rich text, by small documents.
 
-use std::io::Cursor;
-
 use super::*;
-use crate::part::ReadOutput;
+use crate::outcome;
 use crate::table::find_reader;
 
 fn read_rtf(bytes: &[u8]) -> Result<(Part, Vec<String>), ReadFailure> {
-    let (mut parts, mut notices) = (Vec::new(), Vec::new());
-    let mut take = |output| {
-        match output {
-            ReadOutput::Part(part) => parts.push(*part),
-            ReadOutput::Notice(notice) => notices.push(notice.what),
-            ReadOutput::Progress { .. } => {}
-        }
-        Ok(())
-    };
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new("a.rtf", &mut input)?;
-    read(&mut source, &mut PartSink::new(&mut take))?;
-    Ok((parts.remove(0), notices))
+    Ok(outcome::read_by(&READER, "a.rtf", bytes)?.into_part())
 }
 
 #[track_caller]

@@ -1,31 +1,16 @@
 //! Tests of XLSX and ODS with workbooks that are made here. XLS has the same rows behind another
 //! parser.
 
-use std::io::Cursor;
-
 use serde_json::{Value, json};
 
 use crate::archive::tests::{zip_bomb, zip_of};
 use crate::limits::ENTRY_BYTES_MAX;
-use crate::part::{Part, PartSink, ReadFailure, ReadOutput};
-use crate::source::{FileHead, SourceFile};
-use crate::table::find_reader;
+use crate::outcome;
+use crate::part::{Part, ReadFailure};
 
 fn read(name: &str, bytes: &[u8]) -> Result<(Vec<Part>, Vec<String>), ReadFailure> {
-    let reader = find_reader(&FileHead::of_bytes(name, bytes)).expect("a reader");
-    let (mut parts, mut notices) = (Vec::new(), Vec::new());
-    let mut take = |output| {
-        match output {
-            ReadOutput::Part(part) => parts.push(*part),
-            ReadOutput::Notice(notice) => notices.push(notice.what),
-            ReadOutput::Progress { .. } => {}
-        }
-        Ok(())
-    };
-    let mut input = Cursor::new(bytes);
-    let mut source = SourceFile::new(name, &mut input).unwrap();
-    (reader.read)(&mut source, &mut PartSink::new(&mut take))?;
-    Ok((parts, notices))
+    let outcome = outcome::read(name, bytes)?;
+    Ok((outcome.parts, outcome.notices))
 }
 
 /// Rows of a sheet in XLSX: cells with their place and what is in them.

@@ -20,7 +20,7 @@ use self::other::limit_process;
 #[cfg(unix)]
 use self::unix::limit_process;
 use crate::part::{PartSink, ReadFailure, ReadOutput, SinkClosed};
-use crate::source::SourceFile;
+use crate::source::with_source;
 use crate::table::READERS;
 
 /// Bytes of memory that the child may map.
@@ -103,8 +103,9 @@ fn read_one(job: &ReadJob, output: &mut (impl Write + Send)) -> io::Result<Worke
         })
     };
     let read = catch_unwind(AssertUnwindSafe(|| {
-        let mut source = SourceFile::new(&job.name, &mut file)?;
-        (reader.read)(&mut source, &mut PartSink::new(&mut take))
+        with_source(&job.name, &mut file, |source| {
+            (reader.read)(source, &mut PartSink::new(&mut take))
+        })
     }));
     if let Some(error) = broken {
         return Err(error);

@@ -1,6 +1,7 @@
 //! Reads one file: by the reader of its format, as a table, or as a text.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use haversack_core::item::Kind;
 use haversack_core::units::Timestamp;
 use haversack_reader::{
     FileHead, PartSink, ReadFailure, ReadOutput, Reader, SinkClosed, SourceFile, find_reader,
-    read_vault_note,
+    name_within, read_vault_note, with_source,
 };
 use haversack_store::store::change::BODY_BYTES_MAX;
 use haversack_store::store::item::Item;
@@ -44,9 +45,10 @@ impl IngestRun<'_> {
         if let Some(reader) = find_reader(&head) {
             return self.read_parts(reader, at, path, stamp);
         }
-        match TableFormat::from_path(&path) {
-            Some(table) => self.read_table(table, at, path, stamp),
-            None => self.read_text(at, path, stamp),
+        let name = if head.is_compressed { name_within(&path) } else { path.as_str() };
+        match TableFormat::from_path(name) {
+            Some(table) => self.read_table((table, head.is_compressed), at, path, stamp),
+            None => self.read_text((at, head.is_compressed), path, stamp),
         }
     }
 
@@ -120,13 +122,16 @@ impl IngestRun<'_> {
     /// Reads the rows of a table.
     fn read_table(
         &mut self,
-        table: TableFormat,
+        (table, is_compressed): (TableFormat, bool),
         at: &Path,
         path: String,
         stamp: FileStamp,
     ) -> Result<(), IngestError> {
         let Some(hash) = self.hash_file(at, &path) else { return Ok(()) };
-        let file = match File::open(at) {
+        let file = File::open(at).and_then(|file| -> std::io::Result<Box<dyn Read>> {
+            Ok(if is_compressed { Box::new(text::decompressed(file)?) } else { Box::new(file) })
+        });
+        let file = match file {
             Ok(file) => file,
             Err(error) => {
                 self.skip(path, None, IngestSkipReason::Unreadable { cause: error.to_string() });
@@ -156,7 +161,12 @@ impl IngestRun<'_> {
     }
 
     /// Reads a text, which is one item.
-    fn read_text(&mut self, at: &Path, path: String, stamp: FileStamp) -> Result<(), IngestError> {
+    fn read_text(
+        &mut self,
+        (at, is_compressed): (&Path, bool),
+        path: String,
+        stamp: FileStamp,
+    ) -> Result<(), IngestError> {
         let id = match ItemId::new(&path) {
             Ok(id) => id,
             Err(error) => {
@@ -169,7 +179,7 @@ impl IngestRun<'_> {
             self.skip(path, None, IngestSkipReason::TooLarge { bytes: stamp.bytes, limit });
             return Ok(());
         }
-        let TextFile { text, hash, remark } = match text::read(at) {
+        let TextFile { text, hash, remark } = match text::read(at, is_compressed) {
             Ok(read) => read,
             Err(reason) => {
                 self.skip(path, None, reason);
@@ -239,8 +249,7 @@ fn read_here(
     };
     let mut read = || {
         let mut file = File::open(at)?;
-        let mut source = SourceFile::new(path, &mut file)?;
-        (reader.read)(&mut source, &mut PartSink::new(&mut take))
+        with_source(path, &mut file, |source| (reader.read)(source, &mut PartSink::new(&mut take)))
     };
     let read = read();
     match ended {

@@ -119,6 +119,15 @@ pub enum IngestSkipReason {
     },
 }
 
+impl From<ReadFailure> for IngestSkipReason {
+    fn from(failure: ReadFailure) -> IngestSkipReason {
+        match failure {
+            ReadFailure::Unreadable { cause } => IngestSkipReason::Unreadable { cause },
+            failure => IngestSkipReason::NotReadable { failure },
+        }
+    }
+}
+
 impl IngestSkipReason {
     /// The name of the group that summaries count this reason under.
     #[must_use]
@@ -129,7 +138,9 @@ impl IngestSkipReason {
             IngestSkipReason::TooLarge { .. } | IngestSkipReason::LineTooLong { .. } => "too large",
             IngestSkipReason::Unreadable { .. } => "unreadable",
             IngestSkipReason::NotReadable { failure: ReadFailure::Encrypted } => "encrypted",
-            IngestSkipReason::NotReadable { failure: ReadFailure::NeedsOcr { .. } } => "scans",
+            IngestSkipReason::NotReadable {
+                failure: ReadFailure::NeedsOcr { .. } | ReadFailure::Undecodable { .. },
+            } => "scans",
             IngestSkipReason::NotReadable { failure: ReadFailure::TooLarge { .. } } => "too large",
             IngestSkipReason::NotReadable { failure: ReadFailure::Unsupported { .. } } => {
                 "not supported"

@@ -1,10 +1,10 @@
 //! Tables: files of many items, as JSON lines or separated values, read as a stream.
 
-use std::fs::File;
 use std::io::{BufReader, Error, Read};
 
 use haversack_core::ids::ItemId;
 use haversack_core::item::Kind;
+use haversack_reader::ReadFailure;
 use haversack_store::kinds::Kinds;
 use haversack_store::store::change::{BODY_BYTES_MAX, LINE_BYTES_MAX};
 use haversack_store::store::item::{Fields, Item};
@@ -50,7 +50,7 @@ impl TableFormat {
     /// go to the sink.
     pub(super) fn read(
         self,
-        file: File,
+        file: impl Read,
         source: RowSource<'_>,
         sink: &mut RowSink<'_>,
     ) -> Result<Option<IngestSkipReason>, IngestError> {
@@ -58,7 +58,7 @@ impl TableFormat {
         match std::io::BufRead::fill_buf(&mut input).map(refuse_binary) {
             Ok(Ok(())) => {}
             Ok(Err(reason)) => return Ok(Some(reason)),
-            Err(error) => return Ok(Some(unreadable(&error))),
+            Err(error) => return Ok(Some(unreadable(error))),
         }
         match self {
             TableFormat::JsonLines => read_json_lines(input, source, sink),
@@ -75,12 +75,12 @@ pub(super) struct RowSource<'a> {
     pub(super) kinds: &'a Kinds,
 }
 
-fn unreadable(error: &Error) -> IngestSkipReason {
-    IngestSkipReason::Unreadable { cause: error.to_string() }
+fn unreadable(error: Error) -> IngestSkipReason {
+    ReadFailure::from(error).into()
 }
 
 fn read_json_lines(
-    input: BufReader<File>,
+    input: BufReader<impl Read>,
     source: RowSource<'_>,
     sink: &mut RowSink<'_>,
 ) -> Result<Option<IngestSkipReason>, IngestError> {
@@ -89,7 +89,7 @@ fn read_json_lines(
         let number = lines.number() + 1;
         let bytes = match lines.next_line() {
             Ok(None) => return Ok(None),
-            Err(error) => return Ok(Some(unreadable(&error))),
+            Err(error) => return Ok(Some(unreadable(error))),
             Ok(Some(Line::TooLong { .. })) => {
                 let limit = transfer::LINE_BYTES_MAX as u64;
                 sink(number, Err(IngestSkipReason::LineTooLong { limit }))?;
@@ -190,7 +190,7 @@ impl<R: Read> Read for RecordLimitReader<R> {
 }
 
 fn read_separated(
-    input: BufReader<File>,
+    input: BufReader<impl Read>,
     separator: u8,
     source: RowSource<'_>,
     sink: &mut RowSink<'_>,
@@ -301,6 +301,8 @@ fn table_item(
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     /// Reads a file and shows each row as `line id kind title body fields` or its reason.

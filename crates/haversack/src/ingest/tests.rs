@@ -1,8 +1,13 @@
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use haversack_core::ids::ItemId;
 use haversack_store::DataFolder;
+use haversack_store::store::change::BODY_BYTES_MAX;
 use haversack_store::store::maintenance::{Maintenance, Stores};
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, block_on};
@@ -91,6 +96,61 @@ fn a_folder_is_added_once_and_its_trouble_is_named() {
     // The tables are not read again, so what was wrong with their rows is not said again.
     place.check("docs", 0, 5, &skips[..2]);
     place.check("docs/../docs/guide", 1, 0, &[]);
+}
+
+/// These bytes, compressed.
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn compressed_files_are_read_by_the_name_of_what_is_in_them() {
+    let place = IngestFixture::new();
+    place.file("docs/guide.md.gz", gzip(b"# Tea\n\n## When\n\nGreen tea at three.\n"));
+    place.file("docs/changelog.gz", gzip(b"tea (1.2) unstable\n\n  * Warmer.\n"));
+    place.file("docs/rows.csv.gz", gzip(b"id,name\nr1,Anna\nr2,Bert\n"));
+    place.file("docs/lines.jsonl.gz", gzip(b"{\"id\":\"one\",\"text\":\"first\"}\n"));
+    place.file("docs/talk.srt.gz", gzip(b"1\n00:00:01,000 --> 00:00:02,000\nHello there.\n"));
+    place.file("docs/page.html.gz", gzip(b"<html><body><p>Text</p></body></html>"));
+    place.file("docs/picture.gz", gzip(b"\0\0\0"));
+    place.file("docs/tar.gz", gzip(&[&[b'a'; 257][..], b"ustar\0\0\0"].concat()));
+    place.file("docs/twice.txt.gz", gzip(&gzip(b"text")));
+    place.file("docs/old.bz2", b"BZh91AY&SY");
+    let half = gzip(b"a text that ends too early");
+    place.file("docs/half.txt.gz", &half[..half.len() - 9]);
+    place.file("docs/half.csv.gz", &half[..half.len() - 9]);
+    let skips = [
+        "docs/half.csv.gz damaged",
+        "docs/half.txt.gz damaged",
+        "docs/old.bz2 not supported",
+        "docs/page.html.gz not supported",
+        "docs/picture.gz binary",
+        "docs/tar.gz not supported",
+        "docs/twice.txt.gz binary",
+    ];
+    let summary = place.check("docs", 7, 0, &skips);
+    // Web pages are read in a child process, compressed or not, and no program is known for it here.
+    let page = summary.skips.iter().find(|skip| skip.path == "docs/page.html.gz").unwrap();
+    assert!(page.reason.to_string().contains("HTML files are read in a process of their own"));
+    let ids = ["docs/changelog.gz", "docs/guide.md.gz", "docs/talk.srt.gz"];
+    assert!(ids.iter().all(|id| place.ids().contains(&(*id).to_owned())), "{:?}", place.ids());
+    let snapshot = place.snapshot(&Viewer::owner());
+    let item = block_on(snapshot.get(&[ItemId::new("docs/guide.md.gz").unwrap()])).unwrap();
+    let item = &item[0].as_ref().unwrap().item;
+    assert_eq!((item.title.as_str(), item.path.as_deref()), ("Tea", Some("docs/guide.md.gz")));
+    // The files are known by the hashes of their own bytes.
+    place.check("docs", 0, 7, &skips);
+}
+
+#[test]
+fn a_compressed_text_is_no_longer_than_another() {
+    let place = IngestFixture::new();
+    let line = b"the same line again and again\n";
+    place.file("docs/bomb.txt.gz", gzip(&line.repeat(BODY_BYTES_MAX / line.len() + 1)));
+    let summary = place.check("docs", 0, 0, &["docs/bomb.txt.gz too large"]);
+    assert!(summary.skips[0].reason.to_string().contains("compressed"), "{:?}", summary.skips);
 }
 
 #[test]

@@ -1,12 +1,15 @@
 //! Text files, which are one item each: Markdown, plain text, source code.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use haversack_core::item::{Kind, Trust};
 use haversack_core::text::chunk::Format;
-use haversack_reader::{clean_notion_name, decode};
+use haversack_reader::{
+    CompressedInput, ReadFailure, clean_notion_name, decode, explain_archive, name_within,
+    too_large,
+};
 use haversack_store::kinds::Kinds;
 use haversack_store::store::change::BODY_BYTES_MAX;
 
@@ -29,26 +32,35 @@ pub(super) struct TextFile {
     pub(super) remark: Option<String>,
 }
 
-/// Reads the text of a file, whatever its encoding.
-pub(super) fn read(at: &Path) -> Result<TextFile, IngestSkipReason> {
-    let unreadable =
-        |error: std::io::Error| IngestSkipReason::Unreadable { cause: error.to_string() };
+/// Reads the text of a file, or the text that is compressed in it, whatever its encoding.
+pub(super) fn read(at: &Path, is_compressed: bool) -> Result<TextFile, IngestSkipReason> {
+    let unreadable = |error: std::io::Error| IngestSkipReason::from(ReadFailure::from(error));
+    // What is hashed are the bytes of the file, before they are decompressed.
+    let hash = is_compressed.then(|| FileHash::of_file(at)).transpose().map_err(unreadable)?;
     let file = File::open(at).map_err(unreadable)?;
+    let file_bytes = file.metadata().map_err(unreadable)?.len();
+    let mut input: Box<dyn Read> = match is_compressed {
+        true => Box::new(decompressed(file).map_err(unreadable)?),
+        false => Box::new(file),
+    };
     let limit = BODY_BYTES_MAX as u64;
     let mut bytes = Vec::new();
     // The head is read first, so that little is read of a binary file.
-    (&file).take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes).map_err(unreadable)?;
     if decode(&bytes).is_none() {
         return Err(binary(&bytes));
     }
     // One more than allowed: a file can grow while it is read.
     let rest = (limit + 1).saturating_sub(bytes.len() as u64);
-    (&file).take(rest).read_to_end(&mut bytes).map_err(unreadable)?;
+    input.take(rest).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > limit {
-        let bytes = file.metadata().map_or(bytes.len() as u64, |file| file.len());
+        if is_compressed {
+            return Err(too_large(limit).into());
+        }
+        let bytes = file_bytes.max(bytes.len() as u64);
         return Err(IngestSkipReason::TooLarge { bytes, limit });
     }
-    let hash = FileHash::of_bytes(&bytes);
+    let hash = hash.unwrap_or_else(|| FileHash::of_bytes(&bytes));
     let Some(decoded) = decode(&bytes) else { return Err(binary(&bytes)) };
     let remark = (decoded.replaced > 0).then(|| {
         let (places, encoding) = (decoded.replaced, decoded.encoding);
@@ -57,7 +69,16 @@ pub(super) fn read(at: &Path) -> Result<TextFile, IngestSkipReason> {
     Ok(TextFile { text: decoded.text.into_owned(), hash, remark })
 }
 
+/// What is compressed in a file, to be read piece by piece.
+pub(super) fn decompressed(file: File) -> std::io::Result<CompressedInput<BufReader<File>>> {
+    let bytes = file.metadata()?.len();
+    Ok(CompressedInput::new(BufReader::new(file), bytes))
+}
+
 fn binary(bytes: &[u8]) -> IngestSkipReason {
+    if let Some(what) = explain_archive(bytes) {
+        return ReadFailure::Unsupported { what: what.to_owned() }.into();
+    }
     IngestSkipReason::Binary { at: bytes.iter().position(|byte| *byte == 0) }
 }
 
@@ -71,6 +92,7 @@ pub(super) fn refuse_binary(head: &[u8]) -> Result<(), IngestSkipReason> {
 
 /// The title of a file: its first heading if it is Markdown, else its name.
 pub(super) fn title(path: &str, text: &str) -> String {
+    let path = name_within(path);
     let heading = (Format::of_path(path) == Format::Markdown).then(|| heading(text)).flatten();
     // Unpacked exports of Notion have an id in each name.
     let name = clean_notion_name(path.rsplit('/').next().unwrap_or(path));
@@ -164,6 +186,8 @@ mod tests {
         check("a/b.md", "---\ntitle: \"From the front\"\n---\n# Later\n", "From the front");
         check("a/b.md", "---\ntags: x\n---\n# Later\n", "Later");
         check("a/Tea 0123456789abcdef0123456789abcdef.md", "no heading", "Tea.md");
+        check("a/b.md.gz", "# Plan", "Plan");
+        check("a/changelog.gz", "no heading", "changelog");
         check("a/b.md", "no heading, only a #tag\n#tag\n", "b.md");
         check("a/b.rs", "# not Markdown\n", "b.rs");
     }
@@ -190,7 +214,7 @@ mod tests {
         let check = |bytes: &[u8], expected: Result<&str, IngestSkipReason>| {
             let at = folder.path().join("x");
             std::fs::write(&at, bytes).unwrap();
-            let read = read(&at).map(|read| (read.text, read.remark));
+            let read = read(&at, false).map(|read| (read.text, read.remark));
             assert_eq!(read, expected.map(|text| (text.to_owned(), None)));
         };
         check(b"", Ok(""));
@@ -198,7 +222,7 @@ mod tests {
         check(b"ab\0", Err(IngestSkipReason::Binary { at: Some(2) }));
         check(b"caf\xe9 au lait", Ok("café au lait"));
         check(b"\xff\xfeo\0k\0", Ok("ok"));
-        let missing = read(&folder.path().join("gone"));
+        let missing = read(&folder.path().join("gone"), false);
         assert!(matches!(missing, Err(IngestSkipReason::Unreadable { .. })));
     }
 }

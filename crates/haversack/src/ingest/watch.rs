@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use haversack_core::item::Kind;
@@ -144,48 +145,71 @@ fn sync(
     }
 }
 
-/// One event: the paths that it is about, or the loss of events.
-enum Change {
-    Paths(Vec<PathBuf>),
-    Lost,
+/// Events that wait to be taken while a change is read. When there are more, everything is looked at.
+const EVENTS_WAITING_MAX: usize = 10_000;
+
+/// Where the system's events go: the paths that one is about, and whether any were lost.
+#[derive(Clone)]
+struct EventSender {
+    changes: SyncSender<Vec<PathBuf>>,
+    is_lost: Arc<AtomicBool>,
+}
+
+impl EventSender {
+    fn new(waiting_max: usize) -> (EventSender, Receiver<Vec<PathBuf>>) {
+        let (changes, receiver) = sync_channel(waiting_max);
+        (EventSender { changes, is_lost: Arc::default() }, receiver)
+    }
+
+    fn send(&self, event: notify::Result<notify::Event>) {
+        match event {
+            Ok(event) if event.need_rescan() => self.lose(),
+            Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
+            Ok(event) => match self.changes.try_send(event.paths) {
+                // Nobody listens any more when watching has ended.
+                Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+                Err(TrySendError::Full(_)) => self.lose(),
+            },
+            Err(_) => self.lose(),
+        }
+    }
+
+    fn lose(&self) {
+        self.is_lost.store(true, Ordering::Release);
+    }
+
+    /// Whether events were lost since it was asked last.
+    fn take_lost(&self) -> bool {
+        self.is_lost.swap(false, Ordering::AcqRel)
+    }
 }
 
 /// The folders whose changes the system tells of, each by itself: those that are ignored cost nothing.
 struct WatchedFolders {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,
-    changes: Receiver<Change>,
-    /// Kept, so that the channel stays open without a watcher.
-    _sender: Sender<Change>,
+    changes: Receiver<Vec<PathBuf>>,
+    /// Kept also without a watcher, so that the channel stays open.
+    sender: EventSender,
     is_blind: bool,
     trouble: Option<String>,
 }
 
 impl WatchedFolders {
     fn start(polls: bool) -> WatchedFolders {
-        let (sender, changes) = channel();
+        let (sender, changes) = EventSender::new(EVENTS_WAITING_MAX);
         let mut folders = WatchedFolders {
             watcher: None,
             watched: BTreeSet::new(),
             changes,
-            _sender: sender.clone(),
+            sender: sender.clone(),
             is_blind: false,
             trouble: None,
         };
         if polls {
             return folders;
         }
-        let told = move |event: notify::Result<notify::Event>| {
-            let change = match event {
-                Ok(event) if event.need_rescan() => Change::Lost,
-                Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
-                Ok(event) => Change::Paths(event.paths),
-                Err(_) => Change::Lost,
-            };
-            // Nobody listens any more when watching has ended.
-            let _ = sender.send(change);
-        };
-        match notify::recommended_watcher(told) {
+        match notify::recommended_watcher(move |event| sender.send(event)) {
             Ok(watcher) => folders.watcher = Some(watcher),
             Err(error) => folders.go_blind(error.to_string()),
         }
@@ -266,13 +290,17 @@ impl WatchedFolders {
             if read_at.is_some_and(|at| at <= now) {
                 return dirty;
             }
+            if self.sender.take_lost() {
+                // What waits is older than the look that follows.
+                for _ in self.changes.try_iter().take(EVENTS_WAITING_MAX) {}
+                return everything(paths);
+            }
             if now >= until {
                 return everything(paths);
             }
             let next = read_at.unwrap_or(until).min(now + STOP_CHECK).min(until);
             match self.changes.recv_timeout(next.saturating_duration_since(now)) {
-                Ok(Change::Lost) => return everything(paths),
-                Ok(Change::Paths(changed)) => {
+                Ok(changed) => {
                     for (root, path) in &roots {
                         for changed in changed.iter().filter(|path| path.starts_with(root)) {
                             let none = || DirtyPart::Changed(BTreeSet::new());
@@ -302,5 +330,54 @@ fn explain_limit(error: &notify::Error) -> String {
             fs.inotify.max_user_watches (sysctl)"
             .to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::Event;
+    use notify::event::{AccessKind, Flag, ModifyKind};
+
+    use super::*;
+
+    fn modified(path: &str) -> notify::Result<Event> {
+        Ok(Event::new(EventKind::Modify(ModifyKind::Any)).add_path(path.into()))
+    }
+
+    #[test]
+    fn events_beyond_the_bound_are_lost_and_known_to_be() {
+        let (sender, changes) = EventSender::new(2);
+        for path in ["/a", "/b"] {
+            sender.send(modified(path));
+        }
+        assert!(!sender.take_lost());
+        sender.send(modified("/c"));
+        assert!(sender.take_lost() && !sender.take_lost());
+        let kept: Vec<Vec<PathBuf>> = changes.try_iter().collect();
+        assert_eq!(kept, [[PathBuf::from("/a")], [PathBuf::from("/b")]]);
+    }
+
+    #[test]
+    fn the_systems_own_loss_counts_and_reading_is_no_change() {
+        let (sender, changes) = EventSender::new(2);
+        sender.send(Ok(Event::new(EventKind::Access(AccessKind::Any)).add_path("/a".into())));
+        assert!(!sender.take_lost() && changes.try_recv().is_err());
+        sender.send(Ok(Event::new(EventKind::Other).set_flag(Flag::Rescan)));
+        assert!(sender.take_lost());
+        sender.send(Err(notify::Error::generic("gone")));
+        assert!(sender.take_lost());
+    }
+
+    #[test]
+    fn after_a_loss_everything_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = [folder.path().to_owned()];
+        let folders = WatchedFolders::start(true);
+        folders.sender.send(modified("/elsewhere"));
+        folders.sender.lose();
+        let stop = AtomicBool::new(false);
+        let dirty = folders.wait(&paths, Duration::from_secs(600), &stop);
+        assert_eq!(dirty, everything(&paths));
+        assert!(folders.changes.try_recv().is_err());
     }
 }

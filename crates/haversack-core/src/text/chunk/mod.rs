@@ -38,6 +38,7 @@ impl Format {
     #[must_use]
     pub fn of_path(path: &str) -> Format {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let name = name.strip_suffix(".gz").unwrap_or(name);
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
         match extension.to_ascii_lowercase().as_str() {
             "md" | "mdx" | "markdown" => Format::Markdown,

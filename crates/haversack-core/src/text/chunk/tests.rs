@@ -56,6 +56,7 @@ fn the_format_follows_from_the_path() {
     check("C:\\x\\view.tsx", Format::Code(CodeLanguage::Tsx));
     check("lib.d.ts", Format::Code(CodeLanguage::TypeScript));
     check("a.py/README", Format::Plain);
+    check("docs/guide.md.gz", Format::Markdown);
     check("notes.txt", Format::Plain);
 }
 
