@@ -26,7 +26,7 @@ use crate::descriptors;
 use crate::prepare::{Hash, PreparedBatch};
 use crate::revision::Revision;
 use crate::store::change::{Batch, Change, CommitReport};
-use crate::store::error::{Cause, CommitError, ReadError, StaleVectors, TooManyFiles, error_chain};
+use crate::store::error::{Cause, CommitError, StaleVectors, TooManyFiles, error_chain};
 
 /// The channel for the result of a batch.
 pub(crate) type CommitReply = SyncSender<BatchReply>;

@@ -1,12 +1,13 @@
 //! What goes with a pack: details from the store, the key of the cache, usage events, the log line.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use haversack_core::ids::{CandidateId, ItemId};
 use haversack_core::layer::Stability;
-use haversack_core::text::tokenizer::Accuracy;
 use haversack_core::units::Timestamp;
+use haversack_provider::Usage;
 use haversack_store::store::Snapshot;
 use haversack_store::store::change::Change;
 use haversack_store::store::item::{Event, EventKind};

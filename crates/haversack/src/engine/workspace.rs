@@ -1,17 +1,14 @@
 //! A workspace handle: writes, packs, searches and records feedback.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
 use haversack_core::embed::Model;
-use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::layer::Stability;
+use haversack_core::ids::ItemId;
 use haversack_core::pack::{Plan, Point, Previous};
 use haversack_core::text::tokenizer::Accuracy;
 use haversack_core::units::{Timestamp, Tokens};
-use haversack_provider::{ChatModel, Usage};
+use haversack_provider::ChatModel;
 use haversack_store::kinds::Kinds;
 use haversack_store::revision::Revision;
 use haversack_store::store::change::{Batch, Change, CommitReport, WriteKey};
@@ -20,7 +17,6 @@ use haversack_store::store::journal::Freshness;
 use haversack_store::store::maintenance::Maintenance;
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store};
-use serde_json::json;
 
 use super::answers::{CacheCounts, PackCache};
 use super::blocking::on_blocking_thread;
@@ -35,14 +31,12 @@ use crate::error::Error;
 use crate::models::{MissingSummaries, ModelAnswers, PackModels, SummaryWorker};
 use crate::notice::{Notice, NoticeCode};
 use crate::pipeline::{
-    Assembled, PackDelta, PackInputs, ProviderCount, StageObserver, add_fields_and_excerpts,
-    budget_too_small, prepare, select_and_assemble,
+    Assembled, PackInputs, ProviderCount, StageObserver, budget_too_small, prepare,
+    select_and_assemble,
 };
 use crate::receipt::Receipt;
-use crate::request::{AsOf, OPPORTUNITY, RankerChoice, Request};
-use crate::revision::RevisionId;
+use crate::request::{AsOf, Request};
 use crate::search::{HybridResults, Search, SearchError, hybrid};
-use crate::wire::{WireRequest, principals_of};
 
 /// A pack, and whether it came from the cache.
 #[derive(Debug, Clone)]

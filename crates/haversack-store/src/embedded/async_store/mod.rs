@@ -3,7 +3,6 @@
 
 mod snapshot;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +10,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack_core::embed::Embedder;
-use haversack_core::ids::{CandidateId, ItemId};
-use haversack_core::query::FieldRole;
 use haversack_core::units::Timestamp;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::embedded::engine::EmbeddedStore;
 use crate::embedded::replica::Look;
@@ -24,15 +21,8 @@ use crate::revision::{Revision, StateToken};
 use crate::store::change::{Batch, CommitReport, RecordedWrite, UndoReport, WriteKey};
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::health::HealthProblem;
-use crate::store::item::{
-    Breadcrumb, DocumentKind, Event, EventKind, Link, Passage, PathEntry, Record, Stored, Version,
-};
 use crate::store::journal::{Freshness, JournalSnapshot};
 use crate::store::maintenance::{CheckReport, Maintenance, MaintenanceProgress, StoreStats};
-use crate::store::query::{
-    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
-    Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
-};
 use crate::store::viewer::Viewer;
 use crate::store::{Snapshot, Store, StoreFuture};
 
