@@ -71,6 +71,21 @@ pub enum OpenError {
         /// The data folder.
         folder: PathBuf,
     },
+    /// There is such a workspace already.
+    #[error("there is a workspace {name:?} already in {}", folder.display())]
+    Exists {
+        /// The name.
+        name: String,
+        /// The folder of the workspaces.
+        folder: PathBuf,
+    },
+    /// The disk is full. Nothing was written.
+    #[error("no room to write: free some disk space and try again")]
+    Full {
+        /// What the disk says.
+        #[source]
+        cause: Cause,
+    },
     /// A later version of Haversack wrote it.
     #[error(
         "{} has format {found}, and this version of haversack reads up to {known}: use a newer one",
