@@ -122,12 +122,18 @@ async fn a_key_has_a_rate() {
     config.limits.rate = 0.01;
     config.limits.burst = 3.0;
     let running = Running::with(config).await;
-    for _ in 0..3 {
-        assert_eq!(running.get("/v1/workspaces").await.status, 200);
+    for left in [2, 1, 0] {
+        let reply = running.get("/v1/workspaces").await;
+        assert_eq!((reply.status, reply.header("ratelimit-policy")), (200, "\"key\";q=3;w=300"));
+        let state = reply.header("ratelimit");
+        assert!(state.starts_with(&format!("\"key\";r={left};t=")), "{state}");
     }
     let refused = running.get("/v1/workspaces").await;
     assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
     assert!(refused.header("retry-after").parse::<u64>().unwrap() > 1);
+    assert!(refused.header("ratelimit").starts_with("\"key\";r=0;t="), "{refused:?}");
+    let health = running.get("/healthz").await;
+    assert_eq!((health.status, health.header("ratelimit")), (200, ""), "it needs no key");
     running.stop().await;
 }
 
