@@ -30,7 +30,7 @@ impl DataFolder {
         let path = self.workspace_path(name)?;
         let folder = self.workspaces_path();
         if path.exists() || self.exists(name, &path)? {
-            return Err(OpenError::Exists { name: name.to_owned(), folder });
+            return Err(OpenError::Exists { name: name.to_owned(), place: self.place() });
         }
         if let Some(shortage) = free_space::shortage(&folder) {
             return Err(OpenError::Full { cause: shortage.to_string().into() });

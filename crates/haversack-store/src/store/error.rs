@@ -71,14 +71,6 @@ pub enum OpenError {
         /// The data folder.
         folder: PathBuf,
     },
-    /// There is such a workspace already.
-    #[error("there is a workspace {name:?} already in {}", folder.display())]
-    Exists {
-        /// The name.
-        name: String,
-        /// The folder of the workspaces.
-        folder: PathBuf,
-    },
     /// The disk is full. Nothing was written.
     #[error("no room to write: free some disk space and try again")]
     Full {
@@ -120,12 +112,12 @@ pub enum OpenError {
         #[source]
         cause: Cause,
     },
-    /// The journal has a workspace of this name.
-    #[error("the journal {place} has a workspace {name:?} already: remove it first")]
+    /// There is a workspace of this name.
+    #[error("there is a workspace {name:?} in {place} already: remove it first")]
     Exists {
         /// The name.
         name: String,
-        /// The journal.
+        /// The journal or the data folder.
         place: String,
     },
     /// A data folder with a journal has a workspace that is not in it.
