@@ -161,6 +161,11 @@ impl Gate {
         })
     }
 
+    /// What is left of a key's rate, if rates are limited and the key has made a request.
+    pub(crate) fn rate_quota(&self, credential: &str) -> Option<RateQuota> {
+        self.rates.quota(credential, Instant::now())
+    }
+
     /// Whether a refusal of this network or key gets its own audit line.
     pub(crate) fn is_audited(&self, whom: &str) -> bool {
         self.audited.take(whom, Instant::now()).is_ok()
@@ -174,6 +179,27 @@ impl Gate {
             let retry_after = u32::try_from(wait).ok();
             ApiProblem { retry_after, ..ApiProblem::new(Code::TooManyDenied, detail) }
         })
+    }
+}
+
+/// What is left of a rate, for the headers `RateLimit-Policy` and `RateLimit`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RateQuota {
+    burst: f64,
+    rate: f64,
+    tokens: f64,
+}
+
+impl RateQuota {
+    /// How many requests may be made at once, and in how many seconds they come back.
+    pub(crate) fn policy(self) -> String {
+        format!("\"key\";q={:.0};w={:.0}", self.burst.floor(), (self.burst / self.rate).ceil())
+    }
+
+    /// How many requests are left, and in how many seconds all are there again.
+    pub(crate) fn state(self) -> String {
+        let full_in = (self.burst - self.tokens) / self.rate;
+        format!("\"key\";r={:.0};t={:.0}", self.tokens.floor(), full_in.ceil())
     }
 }
 
@@ -212,6 +238,22 @@ impl RateLimiter {
         RateLimiter { rate, burst: burst.max(1.0), buckets: Cache::new(BUCKETS_MAX) }
     }
 
+    fn quota(&self, name: &str, now: Instant) -> Option<RateQuota> {
+        if self.rate <= 0.0 {
+            return None;
+        }
+        let bucket = self.buckets.get(name)?;
+        let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        self.refill(&mut bucket, now);
+        Some(RateQuota { burst: self.burst, rate: self.rate, tokens: bucket.tokens })
+    }
+
+    fn refill(&self, bucket: &mut Bucket, now: Instant) {
+        let since = now.saturating_duration_since(bucket.at).as_secs_f64();
+        bucket.tokens = (bucket.tokens + since * self.rate).min(self.burst);
+        bucket.at = now;
+    }
+
     /// Takes a token, or returns the seconds until there is one.
     fn take(&self, name: &str, now: Instant) -> Result<(), u64> {
         if self.rate <= 0.0 {
@@ -220,9 +262,7 @@ impl RateLimiter {
         let full = || Arc::new(Mutex::new(Bucket { tokens: self.burst, at: now }));
         let bucket = self.buckets.get_with_by_ref(name, full);
         let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = now.saturating_duration_since(bucket.at).as_secs_f64();
-        bucket.tokens = (bucket.tokens + since * self.rate).min(self.burst);
-        bucket.at = now;
+        self.refill(&mut bucket, now);
         if bucket.tokens >= 1.0 {
             bucket.tokens -= 1.0;
             return Ok(());
@@ -248,6 +288,27 @@ mod tests {
         rates.take("b", start).unwrap();
         rates.take("a", start + Duration::from_millis(500)).unwrap();
         assert!(rates.take("a", start + Duration::from_millis(500)).is_err());
+    }
+
+    #[test]
+    fn what_is_left_of_a_rate_is_told_and_looking_takes_nothing() {
+        let rates = RateLimiter::new(0.5, 3.0);
+        let start = Instant::now();
+        assert_eq!(rates.quota("a", start), None, "it has made no request");
+        let check = |seconds: u64, expected: &str| {
+            let quota = rates.quota("a", start + Duration::from_secs(seconds)).unwrap();
+            assert_eq!(quota.policy(), "\"key\";q=3;w=6");
+            assert_eq!(quota.state(), expected);
+        };
+        rates.take("a", start).unwrap();
+        check(0, "\"key\";r=2;t=2");
+        rates.take("a", start).unwrap();
+        rates.take("a", start).unwrap();
+        check(0, "\"key\";r=0;t=6");
+        check(1, "\"key\";r=0;t=5");
+        check(2, "\"key\";r=1;t=4");
+        check(60, "\"key\";r=3;t=0");
+        assert_eq!(RateLimiter::new(0.0, 3.0).quota("a", start), None, "without a rate");
     }
 
     #[test]

@@ -2,8 +2,12 @@
 //! long to free as to read. So its values and its depth are counted before it is parsed, and what is long
 //! is parsed on a blocking thread.
 
+use std::fmt;
+
 use bytes::Bytes;
-use serde_json::Value;
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use crate::codes::Code;
 use crate::memory::HeldBytes;
@@ -15,6 +19,9 @@ const DEPTH_MAX: usize = 100;
 
 /// The most memory that a value takes, beside its text: an entry of an object, with its share of the table.
 const BYTES_PER_VALUE: usize = 192;
+
+/// The most characters of a key in an error.
+const KEY_SHOWN_MAX: usize = 64;
 
 /// Longest text that is parsed at once, on the thread that serves connections.
 const BYTES_AT_ONCE: usize = 32 << 10;
@@ -49,7 +56,79 @@ pub(crate) fn check_size(text: &[u8], values_max: usize) -> Result<usize, ApiPro
 }
 
 fn parse_value(text: &[u8]) -> Result<Value, ApiProblem> {
-    serde_json::from_slice(text).map_err(|error| ApiProblem::new(Code::BadJson, error.to_string()))
+    match serde_json::from_slice(text) {
+        Ok(UniqueKeys(value)) => Ok(value),
+        Err(error) => Err(ApiProblem::new(Code::BadJson, error.to_string())),
+    }
+}
+
+/// JSON none of whose objects has a key twice. Readers differ in which of the two counts, so what one
+/// program checked could be something else than what the next one acts on.
+pub(crate) struct UniqueKeys(pub(crate) Value);
+
+impl<'de> Deserialize<'de> for UniqueKeys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<UniqueKeys, D::Error> {
+        deserializer.deserialize_any(UniqueKeysVisitor).map(UniqueKeys)
+    }
+}
+
+struct UniqueKeysVisitor;
+
+impl<'de> Visitor<'de> for UniqueKeysVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(UniqueKeys(value)) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if object.contains_key(&key) {
+                let key: String = key.chars().take(KEY_SHOWN_MAX).collect();
+                return Err(A::Error::custom(format_args!("the key {key:?} is there twice")));
+            }
+            let UniqueKeys(value) = entries.next_value()?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
 }
 
 /// Counts the values of a JSON text without parsing it.
@@ -110,6 +189,32 @@ mod tests {
         check("[1,2,3]", 4);
         check(r#"{"a":[1,{"b":2}],"c":"[[,,"}"#, 6);
         check(r#"["\"[[[,", "\\"]"#, 3);
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_refused_wherever_it_is() {
+        for text in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"c":2,"a":3}}]"#, r#"{"a":1,"\u0061":2}"#]
+        {
+            let problem = parse_value(text.as_bytes()).unwrap_err();
+            assert_eq!(problem.code, Code::BadJson, "{text}");
+            let message = problem.to_string();
+            assert!(
+                message.contains(r#"the key "a" is there twice at line 1 column"#),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn all_else_is_read_as_the_library_reads_it() {
+        let text =
+            r#"{"a":[null,true,-7,18446744073709551615,0.1,1e300,"x\u0000\n"],"b":{"a":{}},"":[]}"#;
+        let expected: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(parse_value(text.as_bytes()).unwrap(), expected);
+        for wrong in ["", "{", "[1,]", "nul", "1 2", r#"{"a"}"#, r#"{1:2}"#, "1e999"] {
+            let error = serde_json::from_str::<Value>(wrong).unwrap_err();
+            assert_eq!(parse_value(wrong.as_bytes()).unwrap_err().detail, error.to_string());
+        }
     }
 
     #[test]

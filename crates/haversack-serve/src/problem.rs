@@ -127,6 +127,11 @@ impl ApiProblem {
         ApiProblem { missing: Some(Box::new(missing)), ..self }
     }
 
+    /// There is a workspace of that name.
+    pub(crate) fn workspace_exists(name: &str) -> ApiProblem {
+        ApiProblem::new(Code::WorkspaceExists, format!("there is a workspace {name:?} already"))
+    }
+
     /// The workspace does not exist or is not for this key.
     #[must_use]
     pub fn no_workspace(name: &str) -> ApiProblem {
@@ -185,6 +190,7 @@ impl From<Error> for ApiProblem {
         match &error {
             Error::Invalid { field, message } => ApiProblem::invalid(field, message),
             Error::Open(OpenError::Missing { name, .. }) => ApiProblem::no_workspace(name),
+            Error::Open(OpenError::Exists { name, .. }) => ApiProblem::workspace_exists(name),
             Error::Template(TemplateError::NotFound { name, available }) => {
                 ApiProblem::new(Code::TemplateNotFound, error.to_string())
                     .with_names(Some(name), available)
@@ -200,7 +206,7 @@ impl From<Error> for ApiProblem {
             Error::Commit(CommitError::TooLarge { .. }) => {
                 ApiProblem::new(Code::TooLarge, error.to_string())
             }
-            Error::Commit(CommitError::Full { .. }) => {
+            Error::Commit(CommitError::Full { .. }) | Error::Open(OpenError::Full { .. }) => {
                 ApiProblem::new(Code::StorageFull, error.to_string())
             }
             Error::Commit(CommitError::KeyUsed { .. }) => {

@@ -2,7 +2,8 @@
 //!
 //! The store of a workspace records a key in the transaction of the write, so a key is used exactly if
 //! its write is there, whatever was killed in between. Responses are stored beside it, after the write.
-//! If the response of a write is missing, the handler makes it again from what the store recorded.
+//! If the response of a write is missing, the handler makes it again from what the store recorded. Creating
+//! a workspace records its key in the new workspace.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +25,7 @@ use crate::who::StoredResponse;
 const KEY_BYTES_MAX: usize = 255;
 
 /// The header of a response that a repeated request gets.
-const REPLAYED: &str = "idempotent-replayed";
+pub(crate) const REPLAYED: &str = "idempotent-replayed";
 
 /// Longest response that is stored.
 const RESPONSE_BYTES_MAX: usize = 1 << 20;
@@ -91,22 +92,25 @@ pub(crate) async fn run_once(mut call: Call) -> RouteResult {
         return Err(ApiProblem { retry_after: Some(1), ..problem });
     };
     let IdempotencyKey { place, key } = &guard.id;
-    let response = state.control.stored_response(place, key, state.now()).map_err(|error| {
-        tracing::error!(target: "haversack", %error, "stored responses cannot be read");
-        ApiProblem::new(Code::Storage, "the cause is in the server's log")
-    })?;
+    let response =
+        state.control.stored_response(place, key, state.key_time()).map_err(|error| {
+            tracing::error!(target: "haversack", %error, "stored responses cannot be read");
+            ApiProblem::new(Code::Storage, "the cause is in the server's log")
+        })?;
+    let write_key = write_key(&call, key, request);
     let (used_for, response) = if call.parameters.contains_key("ws") {
-        let key = write_key(&call, key, request);
         let workspace = call.workspace().await?;
-        let written = workspace.store().find_write(&key, workspace.now()).await?;
+        let written = workspace.store().find_write(&write_key).await?;
         // Without a write the response is another workspace's, which had the same name.
         let response = response.filter(|_| written.is_some());
         let used_for = written.as_ref().map(|written| written.request);
-        (call.key, call.written) = (Some(key), written.map(|written| written.report));
+        call.written = written.map(|written| written.report);
         (used_for, response)
     } else {
-        (response.as_ref().map(|response| response.request), response)
+        // Only the new workspace knows whether it was created and is still there.
+        (response.map(|response| response.request), None)
     };
+    call.key = Some(write_key);
     if used_for.is_some_and(|used_for| used_for != request) {
         let detail = "this key was used for another request: use another key";
         return Err(ApiProblem::new(Code::IdempotencyConflict, detail));
@@ -139,7 +143,7 @@ fn place(call: &Call) -> String {
 /// The key of what the call writes. The store is the workspace's own, so the workspace is not part of it.
 fn write_key(call: &Call, name: &str, request: [u8; 32]) -> WriteKey {
     let scope = format!("{} {}", call.identity.credential(), call.route.operation);
-    WriteKey { scope, name: name.to_owned(), request }
+    WriteKey { scope, name: name.to_owned(), request, at: call.state.key_time() }
 }
 
 fn hash(call: &Call, body: &Bytes) -> [u8; 32] {
@@ -163,7 +167,7 @@ async fn run_and_store(call: Call, guard: InFlightGuard, request: [u8; 32]) -> R
     if body.len() <= RESPONSE_BYTES_MAX {
         let repeat = StoredResponse { request, status: head.status.as_u16(), body: body.to_vec() };
         let InFlightGuard { state, id: IdempotencyKey { place, key } } = &guard;
-        if let Err(error) = state.control.store_response(place, key, &repeat, state.now()) {
+        if let Err(error) = state.control.store_response(place, key, &repeat, state.key_time()) {
             // The request succeeded, so a failure to store its response is not reported.
             tracing::error!(target: "haversack", %error, "a response cannot be stored");
         }

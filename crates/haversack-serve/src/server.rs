@@ -4,6 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -21,13 +22,17 @@ use crate::front::{AcceptedConnection, ConnectionPermit, Front};
 use crate::guard::{Busy, BusyBody, ClientTimeouts, TimedStream};
 use crate::router::{Peer, router};
 use crate::server_file::{PublishedServer, ServerFile};
-use crate::state::{ServerState, SharedState, StartError};
+use crate::state::{ServerState, SharedState, StartError, on_blocking_thread};
 use crate::trace::TraceSender;
 use crate::who::TokenVerifier;
 use crate::who::shared_keys;
 
 /// Largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// How often unused workspaces are looked for, at most and at least.
+const CLOSE_EVERY_MIN: Duration = Duration::from_millis(10);
+const CLOSE_EVERY_MAX: Duration = Duration::from_secs(60);
 
 /// A server that listens.
 #[derive(Debug)]
@@ -86,10 +91,13 @@ impl Server {
         let mut front = Front::start(listener, connections.clone())?;
         let graceful = GracefulShutdown::new();
         tokio::pin!(stop);
+        let closing = close_unused_workspaces(&state);
+        tokio::pin!(closing);
         loop {
             let accepted = tokio::select! {
                 () = &mut stop => break,
                 accepted = front.accepted.recv() => accepted,
+                () = &mut closing => break, // It never ends.
             };
             // The front thread only ends when it is told to.
             let Some(accepted) = accepted else { break };
@@ -124,6 +132,24 @@ impl Server {
         state.tracer.close().await;
         drop(published);
         Ok(())
+    }
+}
+
+/// Closes workspaces that nobody has used for a while, again and again.
+async fn close_unused_workspaces(state: &SharedState) {
+    let unused_max = seconds(state.config.limits.workspace_idle_seconds);
+    if unused_max.is_zero() {
+        return std::future::pending().await;
+    }
+    loop {
+        tokio::time::sleep((unused_max / 4).clamp(CLOSE_EVERY_MIN, CLOSE_EVERY_MAX)).await;
+        let engine = state.engine.clone();
+        // It fails when closing panics, which is logged, and counts for that workspace only.
+        if let Ok(closed) = on_blocking_thread(move || engine.close_unused_for(unused_max)).await
+            && closed > 0
+        {
+            tracing::debug!(target: "haversack", closed, "closed unused workspaces");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use haversack::clock::SteadyClock;
 use haversack::{Engine, Workspace};
 use haversack_core::units::Timestamp;
 use haversack_provider::{Allowance, AllowanceScope, current_allowances};
@@ -40,6 +41,7 @@ pub(crate) struct ServerState {
     pub(crate) metrics: Metrics,
     pub(crate) tracer: TraceSender,
     pub(crate) readiness: Readiness,
+    key_clock: SteadyClock,
     /// Held while a workspace is created.
     pub(crate) creating: Mutex<()>,
     stopping: AtomicBool,
@@ -107,6 +109,7 @@ impl ServerState {
             metrics: Metrics::new(),
             tracer,
             readiness: Readiness::default(),
+            key_clock: SteadyClock::default(),
             creating: Mutex::default(),
             stopping: AtomicBool::new(false),
             config,
@@ -116,6 +119,11 @@ impl ServerState {
     /// The current time.
     pub(crate) fn now(&self) -> Timestamp {
         self.engine.now()
+    }
+
+    /// The time for idempotency keys, which no jump of the system's clock may end too early.
+    pub(crate) fn key_time(&self) -> Timestamp {
+        self.key_clock.settled()
     }
 
     /// Opens an existing workspace, on a blocking thread because opening reads files.

@@ -30,6 +30,16 @@ struct ClockState {
     is_logged: bool,
 }
 
+impl ClockState {
+    /// The time by the clock that runs forward.
+    fn steady_at(&self, moment: Instant) -> Timestamp {
+        let (start, since) = self.anchor;
+        let elapsed = moment.saturating_duration_since(since).as_millis();
+        let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
+        Timestamp::from_millis(start.as_millis().saturating_add(elapsed))
+    }
+}
+
 impl Default for SteadyClock {
     fn default() -> SteadyClock {
         SteadyClock::starting(system_time(), Instant::now())
@@ -48,13 +58,23 @@ impl SteadyClock {
         self.read(system_time(), Instant::now())
     }
 
+    /// The time without a jump forward, until that has lasted for an hour. What ends after some time does
+    /// not end too early by it.
+    #[must_use]
+    pub fn settled(&self) -> Timestamp {
+        self.read_settled(system_time(), Instant::now())
+    }
+
+    fn read_settled(&self, system: Timestamp, moment: Instant) -> Timestamp {
+        let now = self.read(system, moment);
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.ahead_since.is_some() { state.steady_at(moment) } else { now }
+    }
+
     /// The time when the system's clock shows `system`.
     fn read(&self, system: Timestamp, moment: Instant) -> Timestamp {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (start, since) = state.anchor;
-        let elapsed = moment.saturating_duration_since(since).as_millis();
-        let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
-        let steady = start.as_millis().saturating_add(elapsed);
+        let steady = state.steady_at(moment).as_millis();
         let ahead = system.as_millis().saturating_sub(steady);
         if ahead.abs() <= CORRECTION_MAX_MS {
             *state = ClockState { anchor: (system, moment), ahead_since: None, is_logged: false };
@@ -123,5 +143,19 @@ mod tests {
         assert_eq!(at(&clock, start, HOUR, 2_000 * HOUR), 2_000 * HOUR);
         assert_eq!(at(&clock, start, 2 * HOUR, 2_001 * HOUR), 2_001 * HOUR);
         assert_eq!(at(&clock, start, 3 * HOUR, 1_003 * HOUR), 2_002 * HOUR, "now it is set back");
+    }
+
+    #[test]
+    fn the_settled_time_follows_a_jump_forward_after_an_hour() {
+        let (clock, start) = begin();
+        let settled = |elapsed: i64, system: i64| {
+            let moment = start + Duration::from_millis(u64::try_from(elapsed).unwrap());
+            clock.read_settled(Timestamp::from_millis(system), moment).as_millis()
+        };
+        assert_eq!(settled(0, 1_000 * HOUR), 1_000 * HOUR);
+        assert_eq!(settled(HOUR / 2, 9_000 * HOUR), 1_000 * HOUR + HOUR / 2);
+        assert_eq!(settled(HOUR, 9_001 * HOUR), 1_001 * HOUR);
+        assert_eq!(settled(2 * HOUR, 9_002 * HOUR), 9_002 * HOUR, "it stayed");
+        assert_eq!(settled(3 * HOUR, 1_003 * HOUR), 9_003 * HOUR, "time does not go back");
     }
 }

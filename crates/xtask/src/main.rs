@@ -9,6 +9,7 @@
 mod deps;
 mod fuzz;
 mod mcp;
+mod mutants;
 mod peers;
 mod problem;
 mod shell;
@@ -93,6 +94,14 @@ enum Task {
         /// The random seed
         #[arg(long, default_value_t = 1)]
         seed: u32,
+    },
+    /// Change the code that decides rights and budgets, and see whether tests notice, by cargo-mutants
+    Mutants {
+        /// haversack-core, haversack-store or haversack-serve [default: all of them]
+        package: Option<String>,
+        /// K/N: every Nth mutant, from the Kth on
+        #[arg(long)]
+        shard: Option<String>,
     },
     /// Build the server with traces, and test what a collector receives
     Traces,
@@ -196,6 +205,9 @@ fn run(task: Task) -> Result<()> {
                 ("HAVERSACK_SEED", seed),
             ],
         ),
+        Task::Mutants { package, shard } => {
+            mutants::run(&shell, package.as_deref(), shard.as_deref())
+        }
         Task::Traces => suite::traces(shell),
         Task::Mcp => mcp::run(&shell),
         Task::Providers { cache } => suite::providers(&shell, cache.as_deref()),

@@ -72,9 +72,8 @@ impl Store for ForwardingStore {
     fn find_write<'a>(
         &'a self,
         key: &'a WriteKey,
-        now: Timestamp,
     ) -> Pending<'a, Result<Option<RecordedWrite>, ReadError>> {
-        self.own.find_write(key, now)
+        self.own.find_write(key)
     }
 
     fn undo<'a>(

@@ -2,10 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
 mod demo;
+#[cfg(target_os = "linux")]
+mod disk;
 mod documents;
 mod eval;
 mod kinds;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod memory;
 mod model;
 mod models;
 mod pack;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::{TestFolder, err, out};
 
 /// A server, ended with the test.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     address: String,
 }
@@ -22,19 +22,24 @@ impl Drop for Serving {
 }
 
 impl Serving {
-    fn start(folder: &TestFolder) -> Serving {
+    pub(crate) fn start(folder: &TestFolder) -> Serving {
         Serving::start_by(folder, &mut Command::new(env!("CARGO_BIN_EXE_haversack")))
     }
 
-    /// A server whose shell was told to limit its files first.
+    /// A server whose shell was told to limit it first.
     #[cfg(target_os = "linux")]
-    fn start_limited(folder: &TestFolder, limit: &str) -> Serving {
+    pub(crate) fn start_limited(folder: &TestFolder, limit: &str) -> Serving {
         let script = format!("{limit}; exec \"$0\" \"$@\"");
         let program = env!("CARGO_BIN_EXE_haversack");
         Serving::start_by(folder, Command::new("sh").args(["-c", &script, program]))
     }
 
-    fn start_by(folder: &TestFolder, command: &mut Command) -> Serving {
+    pub(crate) fn start_by(folder: &TestFolder, command: &mut Command) -> Serving {
+        Serving::try_start_by(folder, command).expect("the server ended at once")
+    }
+
+    /// `None` when it ended before it listened.
+    pub(crate) fn try_start_by(folder: &TestFolder, command: &mut Command) -> Option<Serving> {
         let mut child = command
             .args(["--data", "data", "serve", "--listen", "127.0.0.1:0"])
             .env("HAVERSACK_SERVER_AUTH", "keys")
@@ -47,32 +52,50 @@ impl Serving {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("haversack listens on http://").unwrap().to_owned();
-        Serving { child, address }
+        let address = line.trim().strip_prefix("haversack listens on http://").map(str::to_owned);
+        // Without an address it is dropped, which waits for its end.
+        let serving = Serving { child, address: address.clone().unwrap_or_default() };
+        address.map(|_| serving)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// The status and body of an answer.
-    fn get(&self, path: &str, key: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str, key: &str) -> (u16, String) {
         self.send("GET", path, key, "")
     }
 
-    fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
+    pub(crate) fn send(&self, method: &str, path: &str, key: &str, body: &str) -> (u16, String) {
+        self.try_send((method, path), key, body, None).expect("the server does not answer")
+    }
+
+    /// Sends a request with an idempotency key; `None` when the server is gone.
+    pub(crate) fn try_send(
+        &self,
+        (method, path): (&str, &str),
+        key: &str,
+        body: &str,
+        name: Option<&str>,
+    ) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        let name = name.map_or(String::new(), |name| format!("idempotency-key: {name}\r\n"));
         let request = format!(
             "{method} {path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\nconnection: close\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+             {name}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.address,
             body.len()
         );
-        stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(request.as_bytes()).ok()?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, answer)
+        stream.read_to_string(&mut answer).ok()?;
+        let status = answer.split(' ').nth(1)?.parse().unwrap();
+        Some((status, answer))
     }
 }
 
-fn key(folder: &TestFolder, arguments: &[&str]) -> String {
+pub(crate) fn key(folder: &TestFolder, arguments: &[&str]) -> String {
     let output = folder.run(&[&["--data", "data", "key"], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
     out(&output).trim().to_owned()

@@ -95,6 +95,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn another_total_keeps_the_reserves_if_they_fit() {
+        let budget = Budget::new(Tokens::new(100)).reserve("system", Tokens::new(40)).unwrap();
+        let spendable = |total| budget.with_total(Tokens::new(total)).map(|it| it.spendable());
+        assert_eq!(spendable(200), Some(Tokens::new(160)));
+        assert_eq!(spendable(40), Some(Tokens::ZERO));
+        assert_eq!(spendable(39), None);
+        assert!(budget.clone().reserve("answer", Tokens::new(60)).is_ok(), "to the last token");
+        assert!(budget.reserve("answer", Tokens::new(61)).is_err());
+    }
+
+    #[test]
     fn reserves_are_subtracted_first() {
         // P3's worked example: 32,000 − 1,700 − 1,300 = 29,000.
         let budget = Budget::new(Tokens::new(32_000))

@@ -95,6 +95,7 @@ impl Config {
             }
         }
         let others = [
+            ("limits.workspace_idle_seconds", limits.workspace_idle_seconds),
             ("limits.queue_seconds", limits.queue_seconds),
             ("limits.shutdown_seconds", limits.shutdown_seconds),
             ("limits.rate", limits.rate),

@@ -210,6 +210,8 @@ pub struct Limits {
     pub connections: usize,
     /// Workspaces that stay open without being used.
     pub open_workspaces: usize,
+    /// How long a workspace stays open without being used; 0 for as long as there is room.
+    pub workspace_idle_seconds: f64,
     /// Requests in flight.
     pub concurrent: usize,
     /// Requests in the queue.
@@ -247,6 +249,7 @@ impl Default for Limits {
             batch_lines: 1_000,
             connections: 12_000,
             open_workspaces: 256,
+            workspace_idle_seconds: 1_800.0,
             concurrent: 64,
             queue: 256,
             queue_seconds: 0.03,

@@ -10,11 +10,10 @@ use futures_util::future::BoxFuture;
 use http_body_util::Full;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::call::{Call, RouteResult, json as answer};
-use crate::json_body;
+use crate::json_body::{self, UniqueKeys};
 use crate::mcp::{Handler, McpCaller};
 use crate::problem::ApiProblem;
 
@@ -27,8 +26,9 @@ pub(crate) fn post(mut call: Call) -> BoxFuture<'static, RouteResult> {
         let values_max = call.state.config.limits.body_values;
         let size = json_body::check_size(&body, values_max)?;
         call.held.grow(size)?;
-        // The library would respond 415 to invalid JSON, which hides the mistake.
-        if let Err(error) = serde_json::from_slice::<IgnoredAny>(&body) {
+        // The library would respond 415 to invalid JSON, which hides the mistake, and take the last of two
+        // values of a key.
+        if let Err(error) = serde_json::from_slice::<UniqueKeys>(&body) {
             return not_json(&error);
         }
         let workspace = match call.headers.get(WORKSPACE).map(HeaderValue::to_str) {

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, PoisonError};
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use haversack::revision::RevisionId;
+use haversack_store::store::block_on;
+use haversack_store::store::change::WriteKey;
+use haversack_store::store::error::OpenError;
 use haversack_store::store::query::Filter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +17,8 @@ use crate::call::{Call, RouteResult, json, no_content};
 use crate::codes::Code;
 use crate::http::page::PageParams;
 use crate::problem::ApiProblem;
-use crate::state::on_blocking_thread;
+use crate::repeat::REPLAYED;
+use crate::state::{ServerState, on_blocking_thread};
 
 /// The name of a new workspace.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -70,26 +74,50 @@ pub(crate) fn create(mut call: Call) -> BoxFuture<'static, RouteResult> {
             let detail = "this key is for other workspaces: use a key for all or for this one";
             return Err(ApiProblem::new(Code::Forbidden, detail));
         }
-        let (state, name) = (Arc::clone(&call.state), wanted.name.clone());
-        let made = on_blocking_thread(move || {
-            // Of concurrent requests for the same name, one succeeds.
-            let _alone = state.creating.lock().unwrap_or_else(PoisonError::into_inner);
-            let there = state.engine.existing_workspace(&name).is_ok();
-            if there { Ok(false) } else { state.engine.workspace(&name).map(|_| true) }
-        });
-        let made = made.await?.map_err(|error| match error {
-            haversack::Error::Open(
-                error @ haversack_store::store::error::OpenError::Name { .. },
-            ) => ApiProblem::invalid("name", error.to_string()),
-            error => error.into(),
-        })?;
-        if !made {
-            let detail = format!("there is a workspace {:?} already", wanted.name);
-            return Err(ApiProblem::new(Code::WorkspaceExists, detail));
+        let (state, name, key) = (Arc::clone(&call.state), wanted.name.clone(), call.key.clone());
+        let created = on_blocking_thread(move || create_once(&state, &name, key)).await??;
+        let mut response = json(StatusCode::CREATED, &wanted)?;
+        if created == Created::Before {
+            response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
         }
-        json(StatusCode::CREATED, &wanted)
+        Ok(response)
     }
     .boxed()
+}
+
+/// When a workspace was created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Created {
+    Now,
+    /// By an earlier request with the same key.
+    Before,
+}
+
+/// Creates a workspace unless there is one. One that was created by the same request is taken for it.
+fn create_once(
+    state: &ServerState,
+    name: &str,
+    key: Option<WriteKey>,
+) -> Result<Created, ApiProblem> {
+    // Of concurrent requests for the same name, one succeeds.
+    let _alone = state.creating.lock().unwrap_or_else(PoisonError::into_inner);
+    let Ok(workspace) = state.engine.existing_workspace(name) else {
+        return match state.engine.create_workspace(name, key) {
+            Ok(_) => Ok(Created::Now),
+            Err(haversack::Error::Open(error @ OpenError::Name { .. })) => {
+                Err(ApiProblem::invalid("name", error.to_string()))
+            }
+            Err(error) => Err(error.into()),
+        };
+    };
+    let written = match &key {
+        Some(key) => block_on(workspace.blocking_store().find_write(key))?,
+        None => None,
+    };
+    match (written, key) {
+        (Some(written), Some(key)) if written.request == key.request => Ok(Created::Before),
+        _ => Err(ApiProblem::workspace_exists(name)),
+    }
 }
 
 pub(crate) fn get(call: Call) -> BoxFuture<'static, RouteResult> {

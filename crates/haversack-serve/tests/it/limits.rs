@@ -26,6 +26,7 @@ async fn bodies_have_a_size_a_depth_and_a_type() {
         (deep.as_bytes(), 400),
         (b"{\"query\": \xff}", 400),
         (b"{\"query\": 1e400}", 400),
+        (b"{\"query\": \"a\", \"query\": \"b\"}", 400),
         (b"", 400),
     ] {
         let ask = running.ask("POST", path).header("content-type", "application/json").body(body);
@@ -34,6 +35,46 @@ async fn bodies_have_a_size_a_depth_and_a_type() {
     }
     let ask = running.ask("POST", path).header("content-type", "text/xml").body(b"<a/>");
     assert_eq!(ask.send().await.code(), "unsupported_media_type");
+    running.stop().await;
+}
+
+/// A key of JSON that is there twice is refused in bodies, lines and calls of MCP.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_there_twice_is_refused() {
+    let running = Running::start().await;
+    running.engine.workspace("acme").unwrap();
+    let items = "/v1/workspaces/acme/items";
+    let twice = r#"{"id":"a","kind":"note","body":"x","fields":{"who":"anna","who":"bob"}}"#;
+    let ask = |kind| running.ask("POST", items).header("content-type", kind).body(twice.as_bytes());
+    for kind in ["application/json", "application/x-ndjson"] {
+        let refused = ask(kind).send().await;
+        assert_eq!((refused.status, refused.code().as_str()), (400, "bad_json"), "{kind}");
+        assert!(refused.text.contains("is there twice at line 1 column"), "{}", refused.text);
+    }
+    assert_eq!(running.get("/v1/workspaces/acme/items/a").await.status, 404);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}"#;
+    let refused = running.ask("POST", "/mcp").header("content-type", "application/json");
+    let refused = refused.body(call.as_bytes()).send().await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert!(refused.text.contains("is there twice"), "{}", refused.text);
+    running.stop().await;
+}
+
+/// A workspace that nobody uses is closed after a while, and opened by the next request.
+#[tokio::test(flavor = "multi_thread")]
+async fn unused_workspaces_are_closed_by_time() {
+    let mut config = config();
+    config.limits.workspace_idle_seconds = 0.2;
+    let running = Running::with(config).await;
+    let made = running.post("/v1/workspaces", &json!({ "name": "acme" })).await;
+    assert_eq!(made.status, 201);
+    let start = std::time::Instant::now();
+    while running.engine.n_open() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(60), "it stays open");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(running.get("/v1/workspaces/acme").await.status, 200);
+    assert_eq!(running.engine.n_open(), 1);
     running.stop().await;
 }
 
@@ -81,12 +122,18 @@ async fn a_key_has_a_rate() {
     config.limits.rate = 0.01;
     config.limits.burst = 3.0;
     let running = Running::with(config).await;
-    for _ in 0..3 {
-        assert_eq!(running.get("/v1/workspaces").await.status, 200);
+    for left in [2, 1, 0] {
+        let reply = running.get("/v1/workspaces").await;
+        assert_eq!((reply.status, reply.header("ratelimit-policy")), (200, "\"key\";q=3;w=300"));
+        let state = reply.header("ratelimit");
+        assert!(state.starts_with(&format!("\"key\";r={left};t=")), "{state}");
     }
     let refused = running.get("/v1/workspaces").await;
     assert_eq!((refused.status, refused.code().as_str()), (429, "rate_limited"));
     assert!(refused.header("retry-after").parse::<u64>().unwrap() > 1);
+    assert!(refused.header("ratelimit").starts_with("\"key\";r=0;t="), "{refused:?}");
+    let health = running.get("/healthz").await;
+    assert_eq!((health.status, health.header("ratelimit")), (200, ""), "it needs no key");
     running.stop().await;
 }
 

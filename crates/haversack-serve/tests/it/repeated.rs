@@ -95,6 +95,34 @@ async fn a_write_is_not_repeated_when_its_answer_was_lost_p1() {
     running.stop().await;
 }
 
+/// A workspace is created once for a key, and what tells so is the workspace itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_is_created_once_when_its_answer_was_lost_p1() {
+    let running = Running::start().await;
+    let acme = json!({ "name": "acme" });
+    let create = |key: &'static str| ask(&running, "POST", "/v1/workspaces", &acme, key);
+    let first = create("k").await;
+    assert_eq!((first.status, first.header("idempotent-replayed")), (201, ""), "{first:?}");
+    for is_lost in [false, true, true] {
+        if is_lost {
+            lose_responses(&running);
+        }
+        let again = create("k").await;
+        assert_eq!((again.status, again.header("idempotent-replayed")), (201, "true"), "{again:?}");
+        assert_eq!(again.json(), first.json());
+    }
+    for other in [create("other").await, running.post("/v1/workspaces", &acme).await] {
+        assert_eq!((other.status, other.code().as_str()), (409, "workspace_exists"));
+    }
+    let other = ask(&running, "POST", "/v1/workspaces", &json!({ "name": "beta" }), "k").await;
+    assert_eq!((other.status, other.code().as_str()), (409, "idempotency_conflict"));
+    // The answer is gone with the workspace.
+    assert_eq!(running.ask("DELETE", "/v1/workspaces/acme").send().await.status, 204);
+    let made = create("k").await;
+    assert_eq!((made.status, made.header("idempotent-replayed")), (201, ""), "{made:?}");
+    running.stop().await;
+}
+
 /// A workspace that is made again under its name has nothing of the keys of the one before.
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_removed_with_their_workspace() {

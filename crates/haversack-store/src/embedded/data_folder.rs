@@ -9,11 +9,13 @@ use std::time::Duration;
 use haversack_core::embed::Model;
 
 use super::async_store::AsyncStore;
+use super::create::UNFINISHED_PREFIX;
 use super::engine::EmbeddedStore;
 use super::replica::{self, Attached, is_marked, journal_error};
 use super::resources::Resources;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
+use crate::store::change::Batch;
 use crate::store::error::OpenError;
 use crate::store::journal::wait;
 use crate::store::journal::{Journal, JournalHead, Position, ReplicaSettings};
@@ -94,7 +96,7 @@ impl DataFolder {
             write!(file, "{}", std::process::id())
         };
         write_process_id(&mut file).map_err(io)?;
-        delete_removed_workspaces(&folder.join("workspaces")).map_err(io)?;
+        delete_remains(&folder.join("workspaces")).map_err(io)?;
         let lock = Arc::new(FolderLock { _file: file });
         let kinds = read_kinds(folder)?;
         let (folder, resources) = (folder.to_owned(), Resources::default());
@@ -137,7 +139,7 @@ impl DataFolder {
         self
     }
 
-    fn open_folder(
+    pub(super) fn open_folder(
         &self,
         name: &str,
         path: &Path,
@@ -209,8 +211,13 @@ impl DataFolder {
         replica::attach(settings, (&path, name), self.kinds.references(), model, create)
     }
 
+    /// Whether its workspaces are replicas of a journal.
+    pub(super) fn has_journal(&self) -> bool {
+        self.journal.is_some()
+    }
+
     /// Whether a workspace exists.
-    fn exists(&self, name: &str, path: &Path) -> Result<bool, OpenError> {
+    pub(super) fn exists(&self, name: &str, path: &Path) -> Result<bool, OpenError> {
         match &self.journal {
             None => Ok(super::records::file(path).exists()),
             Some(_) => Ok(self.journal_head(name)?.is_some()),
@@ -232,7 +239,7 @@ impl DataFolder {
             let names = wait(settings.journal.workspaces());
             return names.map_err(|error| journal_error(&*settings.journal, error));
         }
-        let folder = self.folder.join("workspaces");
+        let folder = self.workspaces_path();
         let io =
             |cause: std::io::Error| OpenError::Io { path: folder.clone(), cause: cause.into() };
         let mut names = Vec::new();
@@ -244,11 +251,15 @@ impl DataFolder {
         Ok(names)
     }
 
+    pub(super) fn workspaces_path(&self) -> PathBuf {
+        self.folder.join("workspaces")
+    }
+
     pub(super) fn workspace_path(&self, name: &str) -> Result<PathBuf, OpenError> {
         if !is_workspace_name(name) {
             return Err(OpenError::Name { name: name.to_owned() });
         }
-        Ok(self.folder.join("workspaces").join(name))
+        Ok(self.workspaces_path().join(name))
     }
 
     /// Opens a workspace and creates it if it does not exist.
@@ -294,7 +305,7 @@ impl DataFolder {
                 .map_err(|error| journal_error(&*settings.journal, error))?,
             None => false,
         };
-        let workspaces = self.folder.join("workspaces");
+        let workspaces = self.workspaces_path();
         let mut unused_paths =
             (0_u32..).map(|n| workspaces.join(format!("{REMOVED_PREFIX}{n}-{name}")));
         let removed = unused_paths.find(|path| !path.exists()).unwrap_or_else(|| path.clone());
@@ -332,6 +343,16 @@ impl Stores for DataFolder {
         Ok(Arc::new(AsyncStore::new(Arc::new(self.existing_workspace(name, embedder)?))))
     }
 
+    fn create(
+        &self,
+        name: &str,
+        embedder: SharedEmbedder,
+        first: Batch,
+    ) -> Result<Arc<dyn Maintenance>, OpenError> {
+        let store = DataFolder::create(self, name, embedder, first)?;
+        Ok(Arc::new(AsyncStore::new(Arc::new(store))))
+    }
+
     fn names(&self) -> Result<Vec<String>, OpenError> {
         self.workspaces()
     }
@@ -366,15 +387,16 @@ impl Stores for DataFolder {
 /// The prefix of the folders of removed workspaces. No workspace name begins with it.
 const REMOVED_PREFIX: &str = ".removed-";
 
-/// Deletes the remaining files of removed workspaces. Failures are ignored and retried at the next
-/// opening.
-fn delete_removed_workspaces(workspaces: &Path) -> std::io::Result<()> {
+/// Deletes what remains of removed workspaces, and of those whose making was interrupted. Failures are
+/// ignored and retried at the next opening.
+fn delete_remains(workspaces: &Path) -> std::io::Result<()> {
+    let is_remains = |name: &str| {
+        let starts = [REMOVED_PREFIX, UNFINISHED_PREFIX, replica::INCOMING_PREFIX];
+        starts.iter().any(|start| name.starts_with(start))
+    };
     for entry in std::fs::read_dir(workspaces)? {
         let entry = entry?;
-        let is_left = |name: &str| {
-            name.starts_with(REMOVED_PREFIX) || name.starts_with(replica::INCOMING_PREFIX)
-        };
-        if entry.file_name().to_str().is_some_and(is_left) {
+        if entry.file_name().to_str().is_some_and(is_remains) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }

@@ -194,12 +194,8 @@ impl EmbeddedStore {
     }
 
     /// The batch that was written with a key.
-    pub(super) fn find_write(
-        &self,
-        key: &WriteKey,
-        now: Timestamp,
-    ) -> Result<Option<RecordedWrite>, ReadError> {
-        self.shared.pool.read(|connection| keys::find(connection, key, now).map_err(storage))
+    pub(super) fn find_write(&self, key: &WriteKey) -> Result<Option<RecordedWrite>, ReadError> {
+        self.shared.pool.read(|connection| keys::find(connection, key).map_err(storage))
     }
 
     /// Runs work on this thread that embeds a batch by the model in use. Texts with a purged vector

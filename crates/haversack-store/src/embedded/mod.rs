@@ -16,6 +16,7 @@ mod change_model;
 mod check;
 mod chores;
 mod commit_failure;
+mod create;
 mod data_folder;
 mod descendants;
 mod engine;

@@ -74,3 +74,16 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     before(Step::Remove, path)?;
     std::fs::remove_file(path)
 }
+
+/// Makes created, renamed and removed file names of a folder durable.
+#[cfg(unix)]
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    let opened = open(folder)?;
+    sync(&opened, folder)
+}
+
+/// Other systems cannot sync folders; they do it with the file.
+#[cfg(not(unix))]
+pub(crate) fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -425,7 +425,7 @@ impl Writer {
             | BatchOutcome::Quiet(report, _)
             | BatchOutcome::Unchanged(report) = &outcome
         {
-            keys::record(&self.connection, key, prepared.batch.at, report)?;
+            keys::record(&self.connection, key, report)?;
         }
         Ok(outcome)
     }
@@ -433,7 +433,7 @@ impl Writer {
     /// The outcome of a batch whose key was used before.
     fn find_outcome(&self, batch: &Batch) -> rusqlite::Result<Option<BatchOutcome>> {
         let Some(key) = &batch.key else { return Ok(None) };
-        let known = keys::find(&self.connection, key, batch.at)?;
+        let known = keys::find(&self.connection, key)?;
         Ok(known.map(|known| match known.request == key.request {
             true => BatchOutcome::Unchanged(known.report),
             false => BatchOutcome::Refused(CommitError::KeyUsed { name: key.name.clone() }),

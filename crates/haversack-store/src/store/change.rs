@@ -93,6 +93,8 @@ pub struct WriteKey {
     pub name: String,
     /// A hash of the request. Another request with the same key is refused.
     pub request: [u8; 32],
+    /// When it is used, by a clock that does not jump: a key would be forgotten too early otherwise.
+    pub at: Timestamp,
 }
 
 /// The write that a key was used for.

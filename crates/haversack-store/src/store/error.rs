@@ -71,6 +71,13 @@ pub enum OpenError {
         /// The data folder.
         folder: PathBuf,
     },
+    /// The disk is full. Nothing was written.
+    #[error("no room to write: free some disk space and try again")]
+    Full {
+        /// What the disk says.
+        #[source]
+        cause: Cause,
+    },
     /// A later version of Haversack wrote it.
     #[error(
         "{} has format {found}, and this version of haversack reads up to {known}: use a newer one",
@@ -105,12 +112,12 @@ pub enum OpenError {
         #[source]
         cause: Cause,
     },
-    /// The journal has a workspace of this name.
-    #[error("the journal {place} has a workspace {name:?} already: remove it first")]
+    /// There is a workspace of this name.
+    #[error("there is a workspace {name:?} in {place} already: remove it first")]
     Exists {
         /// The name.
         name: String,
-        /// The journal.
+        /// The journal or the data folder.
         place: String,
     },
     /// A data folder with a journal has a workspace that is not in it.

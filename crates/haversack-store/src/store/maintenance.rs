@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
 use haversack_core::units::Timestamp;
 
+use super::change::Batch;
 use super::error::{CommitError, OpenError, ReadError};
 use super::health::HealthProblem;
 use super::journal::{Freshness, Journal, JournalSnapshot};
@@ -130,6 +131,18 @@ pub trait Stores: fmt::Debug + Send + Sync {
         &self,
         name: &str,
         embedder: Arc<dyn Embedder>,
+    ) -> Result<Arc<dyn Maintenance>, OpenError>;
+
+    /// Creates the store of a workspace that does not exist, with a first batch. Both are there or
+    /// neither, even if the process is killed meanwhile.
+    ///
+    /// # Errors
+    /// When there is such a workspace, the name is not valid, or the store cannot be written.
+    fn create(
+        &self,
+        name: &str,
+        embedder: Arc<dyn Embedder>,
+        first: Batch,
     ) -> Result<Arc<dyn Maintenance>, OpenError>;
 
     /// The names of all workspaces, in order.

@@ -54,12 +54,8 @@ pub trait Store: Send + Sync {
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<CommitReport, CommitError>>;
 
     /// The batch that was written with a key, if it was written within
-    /// [`change::WRITE_KEYS_KEPT_MS`] before `now`.
-    fn find_write<'a>(
-        &'a self,
-        key: &'a WriteKey,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<RecordedWrite>>;
+    /// [`change::WRITE_KEYS_KEPT_MS`] before the time of the key.
+    fn find_write<'a>(&'a self, key: &'a WriteKey) -> StoreFuture<'a, Option<RecordedWrite>>;
 
     /// Undoes an import, except for items that were changed since.
     fn undo<'a>(

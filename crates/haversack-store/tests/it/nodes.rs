@@ -54,12 +54,8 @@ impl Store for Nodes {
         Box::pin(async { written.await.map(|report| CommitReport { position: None, ..report }) })
     }
 
-    fn find_write<'a>(
-        &'a self,
-        key: &'a WriteKey,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<RecordedWrite>> {
-        self.reader().find_write(key, now)
+    fn find_write<'a>(&'a self, key: &'a WriteKey) -> StoreFuture<'a, Option<RecordedWrite>> {
+        self.reader().find_write(key)
     }
 
     fn undo<'a>(

@@ -218,12 +218,13 @@ fn a_key_is_used_once_over_all_nodes_p1_x4() {
     let journal = MemoryJournal::new();
     let (a, b) = (Node::new(&journal), Node::new(&journal));
     let (a, b) = (a.open("acme"), b.open("acme"));
-    let key = WriteKey { scope: "anna".into(), name: "k".into(), request: [1; 32] };
+    let key = WriteKey { scope: "anna".into(), name: "k".into(), request: [1; 32], at: at(5) };
     let keyed = || Batch::put(at(5), vec![item("one", "amber")]).with_key(Some(key.clone()));
     let first = block_on(a.write(keyed())).unwrap();
     let again = block_on(b.write(keyed())).unwrap();
     assert_eq!((first.stored, first.revision), (again.stored, again.revision));
-    assert!(block_on(b.find_write(&key, at(6))).unwrap().is_some());
+    let later = WriteKey { at: at(6), ..key };
+    assert!(block_on(b.find_write(&later)).unwrap().is_some());
 }
 
 #[test]

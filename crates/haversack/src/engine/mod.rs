@@ -29,6 +29,7 @@ use haversack_core::units::Timestamp;
 use haversack_provider::{ModelSet, UsageByRole};
 use haversack_store::DataFolder;
 use haversack_store::kinds::Kinds;
+use haversack_store::store::change::{Batch, WriteKey};
 use haversack_store::store::error::OpenError;
 use haversack_store::store::health::HealthProblem;
 use haversack_store::store::journal::{Journal, ReplicaSettings};
@@ -187,6 +188,26 @@ impl Engine {
             let store = open(&*self.shared.stores)?;
             Ok(Workspace::new(name, Arc::clone(&self.shared), store, failed_change))
         })
+    }
+
+    /// Creates a workspace that does not exist. With a key both are there or neither, even if the process is
+    /// killed meanwhile; [`Store::find_write`](haversack_store::store::Store::find_write) finds the key.
+    ///
+    /// # Errors
+    /// When there is a workspace of that name, the name is not valid, or the workspace cannot be written.
+    pub fn create_workspace(&self, name: &str, key: Option<WriteKey>) -> Result<Workspace, Error> {
+        self.open.create(name, |failed_change| {
+            let first = Batch::new(self.now(), Vec::new()).with_key(key);
+            let store = self.shared.stores.create(name, self.shared.embedder_for(name)?, first)?;
+            Ok(Workspace::new(name, Arc::clone(&self.shared), store, failed_change))
+        })
+    }
+
+    /// Closes the workspaces that nobody has used for a while. What waits to be written is written first.
+    /// Returns how many were closed.
+    #[must_use]
+    pub fn close_unused_for(&self, time: Duration) -> usize {
+        self.open.close_unused_for(time)
     }
 
     /// Returns a workspace if it is open. Reads no file and never blocks.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use haversack_store::descriptors;
 use haversack_store::store::block_on;
@@ -38,6 +39,8 @@ struct Slot {
     handle: Mutex<Option<Workspace>>,
     /// The number of its last use.
     last_use: AtomicU64,
+    /// The time of its last use.
+    last_use_at: Mutex<Option<Instant>>,
     /// A change of the model that failed before the workspace was closed.
     failed_change: Mutex<Option<ModelChangeStatus>>,
 }
@@ -167,6 +170,32 @@ impl OpenWorkspaces {
         }
     }
 
+    /// The handle of a workspace that is made now.
+    pub(super) fn create(
+        &self,
+        name: &str,
+        create: impl FnOnce(Option<ModelChangeStatus>) -> Result<Workspace, OpenError>,
+    ) -> Result<Workspace, Error> {
+        let slot = self.slot(name);
+        let mut handle = lock(&slot.handle);
+        let excess = (self.count() + 1).saturating_sub(self.open_max);
+        self.close_idle(excess.min(CLOSED_AT_ONCE));
+        match create(None) {
+            Ok(workspace) => {
+                // The store refuses to create one that is open.
+                self.n_open.fetch_add(1, Ordering::AcqRel);
+                self.note_use(&slot);
+                *lock(&slot.failed_change) = None;
+                Ok(handle.insert(workspace).clone())
+            }
+            Err(error) => {
+                drop(handle);
+                self.release(name, slot);
+                Err(error.into())
+            }
+        }
+    }
+
     /// Closes a workspace if it is open, and removes it while nobody can open it.
     pub(super) fn remove(
         &self,
@@ -187,6 +216,17 @@ impl OpenWorkspaces {
         drop(handle);
         self.release(name, slot);
         Ok(removed?)
+    }
+
+    /// Closes the workspaces that nobody has used for a while. Returns how many.
+    pub(super) fn close_unused_for(&self, time: Duration) -> usize {
+        let Some(since) = Instant::now().checked_sub(time) else { return 0 };
+        let unused: Vec<String> = lock(&self.slots)
+            .iter()
+            .filter(|(_, slot)| lock(&slot.last_use_at).is_some_and(|at| at <= since))
+            .map(|(name, _)| name.clone())
+            .collect();
+        unused.into_iter().filter(|name| self.close_if_idle(name)).count()
     }
 
     /// Closes up to `most` workspaces that nobody uses, those first that were used least recently.
@@ -230,6 +270,7 @@ impl OpenWorkspaces {
 
     fn note_use(&self, slot: &Slot) {
         slot.last_use.store(self.n_used.fetch_add(1, Ordering::AcqRel) + 1, Ordering::Release);
+        *lock(&slot.last_use_at) = Some(Instant::now());
     }
 
     /// The slot of a workspace; a new, empty one when there is none.

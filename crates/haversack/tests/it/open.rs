@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
+use std::time::Duration;
 
 use haversack::engine::EmbedderCatalog;
 use haversack::{Engine, Request, Workspace};
@@ -48,6 +49,24 @@ fn goes(engine: &Engine, name: &str) -> bool {
 fn count(workspace: &Workspace) -> u64 {
     let snapshot = block_on(workspace.blocking_store().snapshot(&Viewer::owner())).unwrap();
     block_on(snapshot.count(&Filter::everything())).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_used_for_a_while_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = engine(folder.path(), 100);
+    engine.workspace("unused").unwrap().put(tea()).await.unwrap();
+    let held = engine.workspace("held").unwrap();
+    assert_eq!(engine.close_unused_for(Duration::from_secs(3_600)), 0, "both were just used");
+    // Work in the background may still use it.
+    let closed = |engine: &Engine| engine.close_unused_for(Duration::ZERO);
+    assert!((0..1_000).any(|_| {
+        std::thread::yield_now();
+        closed(&engine) == 1
+    }));
+    assert!(engine.get_if_open("unused").is_none() && engine.get_if_open("held").is_some());
+    assert_eq!(count(&engine.existing_workspace("unused").unwrap()), 1);
+    drop(held);
 }
 
 #[tokio::test(flavor = "multi_thread")]

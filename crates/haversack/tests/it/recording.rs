@@ -87,6 +87,15 @@ impl Stores for RecordingStores {
         Ok(self.wrap(self.inner.open_existing(name, embedder)?))
     }
 
+    fn create(
+        &self,
+        name: &str,
+        embedder: Arc<dyn Embedder>,
+        first: Batch,
+    ) -> Result<Arc<dyn Maintenance>, OpenError> {
+        Ok(self.wrap(Stores::create(&self.inner, name, embedder, first)?))
+    }
+
     fn names(&self) -> Result<Vec<String>, OpenError> {
         self.inner.names()
     }
@@ -121,7 +130,7 @@ impl RecordingStore {
 impl Store for RecordingStore {
     pass_on! {
         write(batch: Batch) -> BoxFuture<'a, Result<CommitReport, CommitError>>;
-        find_write(key: &'a WriteKey, now: Timestamp) -> StoreFuture<'a, Option<RecordedWrite>>;
+        find_write(key: &'a WriteKey) -> StoreFuture<'a, Option<RecordedWrite>>;
         undo(origin: &'a str, at: Timestamp) -> BoxFuture<'a, Result<UndoReport, CommitError>>;
         embedder() -> Arc<dyn Embedder>;
         kinds() -> &'a Arc<Kinds>;

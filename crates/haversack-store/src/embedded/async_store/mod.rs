@@ -173,13 +173,9 @@ impl Store for AsyncStore {
         })
     }
 
-    fn find_write<'a>(
-        &'a self,
-        key: &'a WriteKey,
-        now: Timestamp,
-    ) -> StoreFuture<'a, Option<RecordedWrite>> {
+    fn find_write<'a>(&'a self, key: &'a WriteKey) -> StoreFuture<'a, Option<RecordedWrite>> {
         let (engine, key) = (Arc::clone(&self.engine), key.clone());
-        let work = move || engine.find_write(&key, now);
+        let work = move || engine.find_write(&key);
         async move {
             self.refresh().await?;
             if self.may_block { work() } else { offload_read(&self.read_permits, work).await }

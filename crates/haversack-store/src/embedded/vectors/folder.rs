@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::VectorsError;
-use super::segment::sync_folder;
 use super::segment::{
     FORMAT_VERSION, InspectedSegment, SUFFIX, SegmentModel, UNFINISHED_SUFFIX, VectorSegment,
 };
@@ -68,7 +67,11 @@ pub(super) fn remove_all(folder: &Path, paths: &[PathBuf]) -> Result<(), Vectors
     for path in paths {
         steps::remove(path).map_err(io_error("remove", path))?;
     }
-    if paths.is_empty() { Ok(()) } else { sync_folder(folder).map_err(io_error("write", folder)) }
+    if paths.is_empty() {
+        Ok(())
+    } else {
+        steps::sync_folder(folder).map_err(io_error("write", folder))
+    }
 }
 
 fn files_with_suffix(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>, VectorsError> {

@@ -95,7 +95,7 @@ impl VectorSegment {
         steps::sync(&file, &unfinished)?;
         drop(file);
         steps::rename(&unfinished, &path)?;
-        sync_folder(folder)?;
+        steps::sync_folder(folder)?;
         Ok(VectorSegment {
             path,
             range,
@@ -206,17 +206,4 @@ fn read_u32(bytes: &[u8], at: usize) -> u32 {
 
 fn read_u64(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].first_chunk().map_or(0, |number| u64::from_le_bytes(*number))
-}
-
-/// Makes created and removed file names durable.
-#[cfg(unix)]
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    let opened = steps::open(folder)?;
-    steps::sync(&opened, folder)
-}
-
-/// Other systems cannot sync folders; they do it with the file.
-#[cfg(not(unix))]
-pub(super) fn sync_folder(_folder: &Path) -> io::Result<()> {
-    Ok(())
 }
