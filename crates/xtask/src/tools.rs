@@ -37,28 +37,23 @@ pub(crate) fn require_components(shell: &Shell) -> Result<()> {
 /// The package of PostgreSQL in Debian and its descendants.
 const POSTGRES_PACKAGE: &str = "postgresql";
 
+/// The package of a pooler of its connections, which also is the name of the program.
+const POOLER_PACKAGE: &str = "pgbouncer";
+
 /// By this variable tests know that there is no PostgreSQL; without it they fail.
 const NO_POSTGRES: &str = "HAVERSACK_NO_POSTGRES";
 
 /// PostgreSQL, of which tests start servers of their own. Debian's package is installed when it is missing and
 /// this is root; else the tests that need it are left out, which is said here and at the end.
 pub(crate) fn find_postgres(shell: &mut Shell) -> bool {
-    if has_postgres(shell) {
-        return true;
+    if !has_postgres(shell) {
+        install_package(shell, POSTGRES_PACKAGE);
     }
-    let can_install = shell.works(shell.command("test").args(["-w", "/var/lib/dpkg"]));
-    if can_install {
-        println!("PostgreSQL is missing: installing {POSTGRES_PACKAGE}");
-        let quiet = ["--yes", "--quiet", "--no-install-recommends"];
-        let mut install = shell.command("apt-get");
-        install.arg("install").args(quiet).arg(POSTGRES_PACKAGE);
-        install.env("DEBIAN_FRONTEND", "noninteractive");
-        if !shell.works(&mut install) {
-            let _ = shell.works(shell.command("apt-get").args(["update", "--quiet"]));
-            if let Err(error) = shell.run(&mut install) {
-                println!("notice: {error:#}");
-            }
-        }
+    if !has_pooler() {
+        install_package(shell, POOLER_PACKAGE);
+    }
+    if !has_pooler() {
+        println!("notice: there is no {POOLER_PACKAGE}; the test behind it is left out");
     }
     let found = has_postgres(shell);
     if !found {
@@ -66,6 +61,29 @@ pub(crate) fn find_postgres(shell: &mut Shell) -> bool {
         shell.set_variable(NO_POSTGRES, "1");
     }
     found
+}
+
+/// Installs a package of Debian if this may.
+fn install_package(shell: &mut Shell, package: &str) {
+    if !shell.works(shell.command("test").args(["-w", "/var/lib/dpkg"])) {
+        return;
+    }
+    println!("{package} is missing: installing it");
+    let quiet = ["--yes", "--quiet", "--no-install-recommends"];
+    let mut install = shell.command("apt-get");
+    install.arg("install").args(quiet).arg(package);
+    install.env("DEBIAN_FRONTEND", "noninteractive");
+    if !shell.works(&mut install) {
+        let _ = shell.works(shell.command("apt-get").args(["update", "--quiet"]));
+        if let Err(error) = shell.run(&mut install) {
+            println!("notice: {error:#}");
+        }
+    }
+}
+
+/// Whether the pooler is where Debian keeps it, which is where `testkit` looks for it.
+fn has_pooler() -> bool {
+    std::path::Path::new("/usr/sbin").join(POOLER_PACKAGE).is_file()
 }
 
 /// Whether PostgreSQL is where Debian keeps it, or on the path.
