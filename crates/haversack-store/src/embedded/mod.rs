@@ -15,10 +15,12 @@ mod catalogue;
 mod change_model;
 mod check;
 mod chores;
+mod cleaner;
 mod commit_failure;
 mod data_folder;
 mod descendants;
 mod engine;
+mod expunge;
 mod free_space;
 mod health;
 mod indexes;
@@ -47,6 +49,8 @@ mod view;
 mod writer;
 mod writer_queue;
 
+#[cfg(test)]
+mod embedding_tests;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
