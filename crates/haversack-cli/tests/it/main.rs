@@ -3,6 +3,7 @@
 
 mod demo;
 mod documents;
+mod erased;
 mod eval;
 mod kinds;
 mod mcp;
