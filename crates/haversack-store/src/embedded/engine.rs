@@ -10,6 +10,7 @@ use haversack_core::units::Timestamp;
 
 use super::catalogue::Catalogue;
 use super::data_folder::FolderLock;
+use super::expunge::Expunging;
 use super::indexes::{IndexError, Indexes};
 use super::new_vectors::remove_unfinished;
 use super::records::{self, OpenedRecords, keys, lookup, storage, usage};
@@ -72,6 +73,8 @@ impl EmbeddedStore {
         let io =
             |cause: std::io::Error| OpenError::Io { path: folder.to_owned(), cause: cause.into() };
         std::fs::create_dir_all(folder).map_err(io)?;
+        // A file that a crash left while it was made is empty, and so is one that somebody emptied.
+        let was_empty = std::fs::metadata(records::file(folder)).is_ok_and(|file| file.len() == 0);
         let OpenedRecords { mut connection, was_interrupted } =
             records::open(folder, kinds.references())?;
         let truth = |error: rusqlite::Error| records::open_error(&records::file(folder), error);
@@ -97,6 +100,7 @@ impl EmbeddedStore {
             }
         };
         let retired = RetiredModels::read(&connection).map_err(truth)?;
+        let expunging = Expunging::read(&connection).map_err(truth)?;
         // If it cannot be removed, the next change of the model reports it.
         let _ = remove_unfinished(folder);
         let revision = Revision::new(usage::revision(&connection).map_err(truth)?);
@@ -109,7 +113,7 @@ impl EmbeddedStore {
         let writers = Arc::clone(&resources.text_writers);
         let mut indexes = Indexes::open(folder, (&kinds, writers), (&stored, &*model), revision)
             .map_err(refuse)?;
-        if let Some(lost) = indexes.lost_commits().filter(|_| was_interrupted) {
+        if let Some(lost) = indexes.lost_commits().filter(|_| was_interrupted || was_empty) {
             return Err(lost_commits_error(folder, revision, lost));
         }
         indexes.recover(&connection, revision).map_err(refuse)?;
@@ -118,7 +122,8 @@ impl EmbeddedStore {
         let state = PublishedState::new(revision, catalogue.clone(), model, indexes.readers());
         let shared = StoreHandles::new(folder.to_owned(), kinds, state, resources);
         let latest = (revision, catalogue);
-        let mut writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
+        let left = (retired, expunging);
+        let mut writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, left);
         if let Some(link) = &link {
             let replica = Replica::new(&writer.connection, Arc::clone(link)).map_err(truth)?;
             writer.replica = Some(replica);
