@@ -197,11 +197,8 @@ mod tests {
         {
             let problem = parse_value(text.as_bytes()).unwrap_err();
             assert_eq!(problem.code, Code::BadJson, "{text}");
-            let message = problem.to_string();
-            assert!(
-                message.contains(r#"the key "a" is there twice at line 1 column"#),
-                "{message}"
-            );
+            let start = r#"the key "a" is there twice at line 1 column"#;
+            assert!(problem.detail.starts_with(start), "{}", problem.detail);
         }
     }
 

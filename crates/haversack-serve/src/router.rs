@@ -184,7 +184,7 @@ async fn respond_and_log(
         freshness::add_position(&state.engine, &http_method, workspace.as_deref(), headers);
     }
     add_common_headers(&state, &request_id, origin, response.headers_mut());
-    note_rate(&state, caller.as_deref(), response.headers_mut());
+    note_rate(&state, route, caller.as_deref(), response.headers_mut());
     let status = response.status().as_u16();
     let took = started.elapsed();
     state.metrics.note_response(route.operation, status, took);
@@ -226,9 +226,15 @@ fn add_common_headers(
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// Says what is left of the caller's rate.
-fn note_rate(state: &ServerState, caller: Option<&Identity>, headers: &mut HeaderMap) {
-    let Some(quota) = caller.and_then(|caller| state.gate.rate_quota(caller.credential())) else {
+/// Says what is left of the caller's rate, which is for routes that need a key.
+fn note_rate(
+    state: &ServerState,
+    route: &Route,
+    caller: Option<&Identity>,
+    headers: &mut HeaderMap,
+) {
+    let limited = caller.filter(|_| route.scope.is_some());
+    let Some(quota) = limited.and_then(|caller| state.gate.rate_quota(caller.credential())) else {
         return;
     };
     for (name, value) in [("ratelimit-policy", quota.policy()), ("ratelimit", quota.state())] {
