@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a case fails by panicking")]
 
+mod erasure;
 mod journal;
 mod memory;
 mod models;
@@ -38,7 +39,7 @@ use haversack_store::store::{Snapshot, Store};
 pub type ConformanceCase = (&'static str, fn(Arc<dyn Maintenance>) -> BoxFuture<'static, ()>);
 
 /// All cases, by part of the trait.
-pub const ALL: [(&str, &[ConformanceCase]); 8] = [
+pub const ALL: [(&str, &[ConformanceCase]); 9] = [
     ("writes", writes::CASES),
     ("readers", readers::CASES),
     ("rights", rights::CASES),
@@ -47,6 +48,7 @@ pub const ALL: [(&str, &[ConformanceCase]); 8] = [
     ("structure", structure::CASES),
     ("traces", traces::CASES),
     ("models", models::CASES),
+    ("erasure", erasure::CASES),
 ];
 
 /// Runs the cases of a part, each on its own store.

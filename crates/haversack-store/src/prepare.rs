@@ -112,6 +112,7 @@ pub(crate) fn prepare(
             Change::AddEvent(event) => found.check_line("user", &event.user, true),
             Change::PutRecord(record) => found.check_record(&record.name, &record.text),
             Change::RemoveRecord(_, name) => found.check_line("name", name, true),
+            Change::EraseUser(user) => found.check_line("user", user, true),
             Change::Delete(_) | Change::Purge(_) => {}
         }
         if problems.len() >= PROBLEMS_MAX {

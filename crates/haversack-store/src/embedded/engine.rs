@@ -10,6 +10,7 @@ use haversack_core::units::Timestamp;
 
 use super::catalogue::Catalogue;
 use super::data_folder::FolderLock;
+use super::expunge::Expunging;
 use super::indexes::{IndexError, Indexes};
 use super::new_vectors::remove_unfinished;
 use super::records::{self, OpenedRecords, keys, lookup, storage, usage};
@@ -97,6 +98,7 @@ impl EmbeddedStore {
             }
         };
         let retired = RetiredModels::read(&connection).map_err(truth)?;
+        let expunging = Expunging::read(&connection).map_err(truth)?;
         // If it cannot be removed, the next change of the model reports it.
         let _ = remove_unfinished(folder);
         let revision = Revision::new(usage::revision(&connection).map_err(truth)?);
@@ -118,7 +120,8 @@ impl EmbeddedStore {
         let state = PublishedState::new(revision, catalogue.clone(), model, indexes.readers());
         let shared = StoreHandles::new(folder.to_owned(), kinds, state, resources);
         let latest = (revision, catalogue);
-        let mut writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, retired);
+        let left = (retired, expunging);
+        let mut writer = Writer::new(connection, Arc::clone(&shared), indexes, latest, left);
         if let Some(link) = &link {
             let replica = Replica::new(&writer.connection, Arc::clone(link)).map_err(truth)?;
             writer.replica = Some(replica);

@@ -249,6 +249,29 @@ impl Indexes {
         self.seal()
     }
 
+    /// Has removed documents rewritten away from the text index; see
+    /// [`TextPart::rewrite_removed`].
+    pub(crate) fn rewrite_removed_text(&mut self) -> bool {
+        self.text.rewrite_removed()
+    }
+
+    /// Removes files of the text index that were rewritten. Returns whether none is left.
+    pub(crate) fn remove_rewritten_text(&mut self) -> bool {
+        self.text.remove_rewritten()
+    }
+
+    /// Removes the vectors of rows that are gone from memory and from one segment. Returns whether
+    /// there may be more. Vectors of another model than the one in use stay as they are.
+    pub(crate) fn expunge_vectors(
+        &mut self,
+        is_gone: &dyn Fn(Row) -> bool,
+    ) -> Result<bool, IndexError> {
+        match &mut self.vectors {
+            VectorIndex::Ready(vectors) => Ok(vectors.expunge(is_gone)?),
+            VectorIndex::Stale(_) => Ok(false),
+        }
+    }
+
     /// Writes vectors in memory to a segment on disk.
     pub(crate) fn seal(&mut self) -> Result<(), IndexError> {
         match &mut self.vectors {

@@ -15,11 +15,13 @@ mod catalogue;
 mod change_model;
 mod check;
 mod chores;
+mod cleaner;
 mod commit_failure;
 mod create;
 mod data_folder;
 mod descendants;
 mod engine;
+mod expunge;
 mod free_space;
 mod health;
 mod indexes;
@@ -48,6 +50,8 @@ mod view;
 mod writer;
 mod writer_queue;
 
+#[cfg(test)]
+mod embedding_tests;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]

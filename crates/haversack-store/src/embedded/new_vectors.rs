@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use super::expunge::kept_rows;
 use super::indexes::{
     IndexError, VECTORS, as_slices, feed_vectors, model_tag, read_next_slots, remove_folder,
 };
@@ -58,7 +59,11 @@ impl NewVectors {
         revision: Revision,
     ) -> Result<(), IndexError> {
         feed_vectors(connection, self.model, &mut self.vectors, revision)?;
-        Ok(self.vectors.seal()?)
+        self.vectors.seal()?;
+        // Items may have been purged since their vectors were added.
+        let kept = kept_rows(connection)?;
+        while self.vectors.expunge(&|row| !kept.contains(row))? {}
+        Ok(())
     }
 
     /// Puts the index in the place of the writer's.

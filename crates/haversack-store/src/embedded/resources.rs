@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::cleaner::Cleaner;
 use super::reader_caches::ReaderCaches;
 use super::text::TextWriters;
 
@@ -16,6 +17,7 @@ pub(crate) struct Resources {
     pub(crate) text_writers: Arc<TextWriters>,
     pub(crate) spare_connections: Arc<SpareConnections>,
     pub(crate) reader_caches: Arc<ReaderCaches>,
+    pub(crate) cleaner: Arc<Cleaner>,
 }
 
 /// Counts idle connections beside the first of each workspace.

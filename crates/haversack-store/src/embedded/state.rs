@@ -10,6 +10,7 @@ use haversack_core::ids::ItemId;
 use haversack_core::query::FieldRole;
 
 use super::catalogue::{Catalogue, Readable, ReaderLists};
+use super::cleaner::Cleaner;
 use super::health::StoreHealth;
 use super::reader_caches::ReaderCaches;
 use super::records::{ConnectionPool, filter, lookup};
@@ -59,6 +60,8 @@ pub(crate) struct StoreHandles {
     text_suspected: AtomicBool,
     /// The caches of this and other workspaces.
     caches: Arc<ReaderCaches>,
+    /// What removes from files what removals left behind.
+    pub(crate) cleaner: Arc<Cleaner>,
     last_use: AtomicU64,
 }
 
@@ -152,6 +155,7 @@ impl StoreHandles {
             writer,
             text_suspected,
             caches,
+            cleaner: Arc::clone(&resources.cleaner),
             last_use,
         });
         handles.caches.register(&handles);

@@ -165,6 +165,31 @@ impl TextPart {
         }
     }
 
+    /// Has removed documents rewritten away, in the background. Returns whether there is none left
+    /// and new readers see no file with them; `false` also while the index is being rebuilt.
+    pub(super) fn rewrite_removed(&mut self) -> bool {
+        let TextState::Ready(index) = &mut self.state else { return false };
+        let done = index.rewrite_removed().and_then(|is_done| {
+            if is_done {
+                index.refresh()?;
+            }
+            Ok(is_done)
+        });
+        done.unwrap_or_else(|error| {
+            self.fail(&error);
+            false
+        })
+    }
+
+    /// Removes files that were rewritten; see [`TextIndex::remove_rewritten`].
+    pub(super) fn remove_rewritten(&mut self) -> bool {
+        let TextState::Ready(index) = &mut self.state else { return false };
+        index.remove_rewritten().unwrap_or_else(|error| {
+            self.fail(&error);
+            false
+        })
+    }
+
     /// Takes the index out of use.
     fn fail(&mut self, error: &TextError) {
         let failed = TextState::Failed { index: None, cause: error_chain(error) };

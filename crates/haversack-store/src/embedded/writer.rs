@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode};
 
 use super::catalogue::Catalogue;
 use super::commit_failure::CommitFailure;
+use super::expunge::Expunging;
 use super::free_space;
 use super::indexes::{IndexError, Indexes};
 use super::records::write::{self, CommitDelta, WriteError};
@@ -53,6 +54,7 @@ pub(crate) struct Writer {
     pub(crate) retired: RetiredModels,
     /// What this store needs to follow a journal, if it is a replica.
     pub(crate) replica: Option<Replica>,
+    pub(crate) expunging: Expunging,
     /// The indexes lag behind SQLite.
     pub(crate) behind: bool,
     /// Why they lag.
@@ -138,7 +140,7 @@ impl Writer {
         shared: Arc<StoreHandles>,
         indexes: Indexes,
         (revision, catalogue): (Revision, Catalogue),
-        retired: RetiredModels,
+        (retired, expunging): (RetiredModels, Expunging),
     ) -> Writer {
         Writer {
             connection,
@@ -149,6 +151,7 @@ impl Writer {
             revision,
             retired,
             replica: None,
+            expunging,
             behind: false,
             lag: None,
             stopped: None,
@@ -163,7 +166,8 @@ impl Writer {
     }
 
     /// Leaves everything on disk, ready for a quick start.
-    pub(crate) fn shut_down(self) {
+    pub(crate) fn shut_down(mut self) {
+        self.expunge_before_close();
         // Moves pages from the log to the file for a quick start. A failure only costs time.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         self.indexes.close();
@@ -207,10 +211,7 @@ impl Writer {
     /// Checks that there is room to write this group. Batches that only remove may use the rest.
     fn check_room(&self, group: &[(PreparedBatch, CommitReply)]) -> Result<(), Refusal> {
         let removes = |change: &Change| {
-            matches!(
-                change,
-                Change::Delete(_) | Change::Purge(_) | Change::Unlink(_) | Change::RemoveRecord(..)
-            )
+            change.is_removal() || matches!(change, Change::Unlink(_) | Change::RemoveRecord(..))
         };
         if group.iter().all(|(prepared, _)| prepared.batch.changes.iter().all(removes)) {
             return Ok(());
@@ -471,13 +472,18 @@ impl Writer {
 
     /// Adds committed batches to the indexes and publishes the state.
     fn index_and_publish(&mut self, pending: &[PendingBatch]) -> Result<(), IndexError> {
-        let mut changed = false;
+        let (mut changed, mut rewritten) = (false, false);
         for PendingBatch { prepared, outcome, .. } in pending {
             let BatchOutcome::Done(committed, delta) = outcome else { continue };
             self.catalogue.apply(delta);
             self.shared.forget_item_ids(&delta.purged);
+            self.expunging.add(delta.residue);
             self.indexes.add(&self.connection, committed.revision, prepared, delta)?;
             changed = true;
+            rewritten |= delta.rewritten;
+        }
+        if rewritten {
+            self.catalogue = Catalogue::read(&self.connection).map_err(IndexError::Truth)?;
         }
         if changed {
             self.indexes.commit(self.revision);

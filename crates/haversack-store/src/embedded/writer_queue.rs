@@ -67,14 +67,16 @@ impl Drop for TakenWriter<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         let panicked = std::thread::panicking() && !self.was_panicking;
-        let mut needs_repair = false;
+        let (mut needs_repair, mut cleaning) = (false, None);
         match self.writer.take() {
             Some(writer) if panicked => {
                 writer.shared.health.set_writer_dead();
                 state.close();
             }
-            Some(writer) => {
+            Some(mut writer) => {
                 needs_repair = writer.indexes.text_work() != TextWork::None;
+                let due = writer.expunging.take_due();
+                cleaning = due.map(|after| (Arc::clone(&writer.shared.cleaner), after));
                 state.turn = Turn::Free(writer);
             }
             None => state.close(),
@@ -83,6 +85,9 @@ impl Drop for TakenWriter<'_> {
         self.queue.freed.notify_all();
         if needs_repair {
             self.queue.repair_in_background();
+        }
+        if let Some((cleaner, after)) = cleaning {
+            cleaner.schedule(&self.queue.myself, after);
         }
     }
 }
@@ -123,7 +128,8 @@ impl QueueState {
 }
 
 impl WriterQueue {
-    pub(crate) fn start(writer: Writer) -> Arc<WriterQueue> {
+    pub(crate) fn start(mut writer: Writer) -> Arc<WriterQueue> {
+        let cleaning = writer.expunging.take_due();
         let (shared, work) = (Arc::clone(&writer.shared), writer.indexes.text_work());
         let turn = Turn::Free(Box::new(writer));
         let queue = Arc::new_cyclic(|myself| WriterQueue {
@@ -133,6 +139,9 @@ impl WriterQueue {
             myself: Weak::clone(myself),
         });
         shared.set_writer(Weak::clone(&queue.myself));
+        if let Some(after) = cleaning {
+            shared.cleaner.schedule(&queue.myself, after);
+        }
         if work != TextWork::None {
             queue.repair_in_background();
         }
@@ -190,6 +199,12 @@ impl WriterQueue {
         let is_open = |state: &mut QueueState| !state.is_closed();
         let waited = self.freed.wait_timeout_while(self.lock(), REPAIR_WAIT, is_open);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Removes a part of what removals left in files. Returns after which time to go on, if anything is
+    /// left.
+    pub(crate) fn clean_step(&self) -> Option<Duration> {
+        self.call(|writer| writer.expunge_step().next()).ok().flatten()
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
@@ -268,7 +283,11 @@ impl WriterQueue {
     pub(crate) fn is_busy(&self) -> bool {
         let state = self.lock();
         match &state.turn {
-            Turn::Free(writer) => !state.waiting.is_empty() || writer.indexes.is_busy(),
+            Turn::Free(writer) => {
+                !state.waiting.is_empty()
+                    || writer.indexes.is_busy()
+                    || writer.expunging.is_urgent()
+            }
             Turn::Taken => true,
             Turn::Closed => false,
         }

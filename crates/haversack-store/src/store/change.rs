@@ -43,6 +43,12 @@ pub enum Change {
     Delete(ItemId),
     /// Erases an item, its descendants and their history.
     Purge(ItemId),
+    /// Erases a user, by name. What nobody else can read is purged, whoever wrote it, together with
+    /// what the user made and closed to everyone. Other items of theirs stay, without their name as
+    /// the creator and as the author; so do others' items below what is purged. The user leaves all
+    /// lists of readers, and what they did goes: events, usage, idempotency keys. Only the owner of
+    /// the data may do this. Named documents and the texts of others stay as they are.
+    EraseUser(String),
     /// Adds a link. A link that exists stays as it is.
     Link(Link),
     /// Removes a link.
@@ -56,6 +62,12 @@ pub enum Change {
 }
 
 impl Change {
+    /// Whether it removes items. Changes that come before it are written before it.
+    #[must_use]
+    pub const fn is_removal(&self) -> bool {
+        matches!(self, Change::Delete(_) | Change::Purge(_) | Change::EraseUser(_))
+    }
+
     /// Whether it makes no revision: events and named documents have no versions.
     #[must_use]
     pub const fn is_unversioned(&self) -> bool {

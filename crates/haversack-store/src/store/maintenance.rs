@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
+use haversack_core::ids::ItemId;
 use haversack_core::units::Timestamp;
 
 use super::change::Batch;
@@ -95,6 +96,19 @@ pub trait Maintenance: Store {
         embedder: Arc<dyn Embedder>,
         progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
     ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
+
+    /// The items that [`Change::EraseUser`](super::change::Change::EraseUser) would remove, and those
+    /// of the user that it would keep without their name.
+    fn user_items<'a>(&'a self, user: &'a str) -> StoreFuture<'a, UserItems>;
+
+    /// Removes what purged items left behind from every file of the store, now: a store does so by
+    /// itself within a minute, also after a restart. With `rewrite`, everything is written anew that
+    /// could hold traces of an earlier version of the program. Returns what is left and why, such as
+    /// a reader that still uses an old file; empty if nothing is left.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    fn expunge(&self, rewrite: bool) -> BoxFuture<'_, Result<Vec<String>, CommitError>>;
 
     /// Copies the live workspace into an empty folder, as of one commit. Indexes are rebuilt when
     /// the copy is opened.
@@ -194,6 +208,15 @@ pub struct StoreStats {
     pub stale: bool,
     /// Bytes on disk of the records, the text index and the vector index.
     pub bytes: [u64; 3],
+}
+
+/// The items of a user, as erasing the user would find them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UserItems {
+    /// Items that nobody else can read; deleted items are among them as long as they have history.
+    pub erased: Vec<ItemId>,
+    /// Items that the user made or wrote to and that others can read.
+    pub kept: Vec<ItemId>,
 }
 
 /// What [`Maintenance::check`] found.

@@ -55,7 +55,11 @@ pub(super) fn change_to_json(change: &Change) -> Option<Value> {
             "type": "record", "shelf": document_kind.as_str(), "name": name, "at": at.as_millis(),
             "text": text,
         })),
-        Change::Delete(_) | Change::Purge(_) | Change::Unlink(_) | Change::RemoveRecord(..) => None,
+        Change::Delete(_)
+        | Change::Purge(_)
+        | Change::EraseUser(_)
+        | Change::Unlink(_)
+        | Change::RemoveRecord(..) => None,
     }
 }
 

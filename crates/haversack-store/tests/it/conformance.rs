@@ -63,7 +63,21 @@ fn models_b4_m4() {
 #[test]
 fn every_conformance_part_has_a_test() {
     let parts: Vec<&str> = haversack_conformance::ALL.iter().map(|(part, _)| *part).collect();
-    let tested =
-        ["writes", "readers", "rights", "searches", "states", "structure", "traces", "models"];
+    let tested = [
+        "writes",
+        "readers",
+        "rights",
+        "searches",
+        "states",
+        "structure",
+        "traces",
+        "models",
+        "erasure",
+    ];
     assert_eq!(parts, tested);
+}
+
+#[test]
+fn erasure_s23() {
+    check("erasure");
 }

@@ -7,6 +7,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod descriptors;
+mod erased;
 mod faults;
 mod formats;
 mod healing;

@@ -25,7 +25,7 @@ use haversack_store::store::item::{
 };
 use haversack_store::store::journal::Freshness;
 use haversack_store::store::maintenance::{
-    CheckReport, Maintenance, MaintenanceProgress, StoreStats, Stores,
+    CheckReport, Maintenance, MaintenanceProgress, StoreStats, Stores, UserItems,
 };
 use haversack_store::store::query::{
     Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
@@ -185,6 +185,8 @@ impl Maintenance for RecordingStore {
         check(repair: bool) -> BoxFuture<'a, Result<CheckReport, CommitError>>;
         reembed(progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
         change_model(embedder: Arc<dyn Embedder>, progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send)) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>>;
+        user_items(user: &'a str) -> StoreFuture<'a, UserItems>;
+        expunge(rewrite: bool) -> BoxFuture<'a, Result<Vec<String>, CommitError>>;
         backup(folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>>;
         close() -> BoxFuture<'a, ()>;
     }

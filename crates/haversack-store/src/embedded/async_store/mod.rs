@@ -22,7 +22,13 @@ use crate::store::change::{Batch, CommitReport, RecordedWrite, UndoReport, Write
 use crate::store::error::{CommitError, OpenError, ReadError};
 use crate::store::health::HealthProblem;
 use crate::store::journal::{Freshness, JournalSnapshot};
-use crate::store::maintenance::{CheckReport, Maintenance, MaintenanceProgress, StoreStats};
+use crate::store::maintenance::{
+    CheckReport, Maintenance, MaintenanceProgress, StoreStats, UserItems,
+};
+use crate::store::query::{
+    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
+    Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
+};
 use crate::store::viewer::Viewer;
 use crate::store::{Snapshot, Store, StoreFuture};
 
@@ -307,6 +313,20 @@ impl Maintenance for AsyncStore {
         progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
     ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>> {
         self.run_with_progress(progress, |engine, progress| engine.change_model(embedder, progress))
+    }
+
+    fn user_items<'a>(&'a self, user: &'a str) -> StoreFuture<'a, UserItems> {
+        let (engine, user) = (Arc::clone(&self.engine), user.to_owned());
+        let work = move || engine.user_items(&user);
+        if self.may_block {
+            async move { work() }.boxed()
+        } else {
+            offload_read(&self.read_permits, work)
+        }
+    }
+
+    fn expunge(&self, rewrite: bool) -> BoxFuture<'_, Result<Vec<String>, CommitError>> {
+        self.run_write(move |engine| engine.expunge(rewrite))
     }
 
     fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>> {

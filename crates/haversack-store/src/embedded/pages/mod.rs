@@ -11,6 +11,7 @@
 //! process.
 
 mod log;
+mod scrub;
 mod vfs;
 
 #[cfg(test)]

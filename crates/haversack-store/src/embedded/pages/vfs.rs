@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use rusqlite::{Connection, MAIN_DB, ffi};
 
 use super::log::{FRAME_HEADER_BYTES, FramePart, LOG_HEADER_BYTES, LogHeader};
+use super::scrub::clear_unallocated;
 use super::{
     PageFormat, RESERVED_AT, RESERVED_BYTES, is_intact, is_page_size, record_damage, stamp,
 };
@@ -409,6 +410,7 @@ extern "C" fn write(
             if *format == PageFormat::Checked(length) {
                 stamped.clear();
                 stamped.extend_from_slice(bytes);
+                clear_unallocated(stamped, start / length as u64);
                 stamp(stamped, start / length as u64);
                 bytes = stamped;
             }

@@ -1,6 +1,7 @@
 //! The SQLite tables, the source of truth. Knows neither the indexes nor who may see a row.
 
 mod add_checksums;
+pub(crate) mod erase;
 pub(crate) mod filter;
 pub(crate) mod keys;
 pub(crate) mod lines;
@@ -8,6 +9,7 @@ mod linking;
 pub(crate) mod lookup;
 mod order;
 pub(crate) mod remove;
+pub(crate) mod residue;
 mod rights;
 pub(crate) mod schema;
 pub(crate) mod structure;

@@ -25,7 +25,7 @@ pub(super) fn change_order(prepared: &PreparedBatch) -> WriteResult<Vec<(usize, 
                 puts.push((at, items, &**item));
                 items += 1;
             }
-            Change::Delete(_) | Change::Purge(_) => {
+            _ if change.is_removal() => {
                 order.extend(parents_first(&std::mem::take(&mut puts))?);
                 order.append(&mut rest);
                 order.push((at, usize::MAX));

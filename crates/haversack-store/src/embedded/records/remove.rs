@@ -3,9 +3,11 @@
 use haversack_core::ids::ItemId;
 use rusqlite::params;
 
+use super::residue::{self, Residue};
 use super::usage;
 use super::write::{BatchWriter, WriteResult};
 use crate::embedded::row::Row;
+use crate::prepare::Hash;
 
 /// Earlier versions kept per item.
 pub(crate) const HISTORY_MAX: usize = 16;
@@ -25,16 +27,30 @@ impl BatchWriter<'_> {
             if died <= self.horizon.get() {
                 self.remove_version(Row::new(row))?;
                 usage::record_trim(self.connection, node, died)?;
+                residue::record(self.connection, Residue::Trimmed)?;
+                self.delta.residue = self.delta.residue.max(Some(Residue::Trimmed));
             }
         }
         Ok(())
     }
 
-    /// Removes a version for good.
+    /// Removes a version for good, and the vectors of texts that no other version has.
     fn remove_version(&mut self, row: Row) -> WriteResult<()> {
+        let hashes = self
+            .connection
+            .prepare_cached("SELECT DISTINCT hash FROM chunks WHERE row = ?")?
+            .query_map([row.get()], |line| line.get(0))?
+            .collect::<rusqlite::Result<Vec<Hash>>>()?;
         for table in ["chunks", "facts", "seals", "items"] {
             let sql = &format!("DELETE FROM {table} WHERE row = ?");
             self.connection.prepare_cached(sql)?.execute([row.get()])?;
+        }
+        let mut remove_unused = self.connection.prepare_cached(
+            "DELETE FROM embeddings WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM chunks \
+             WHERE substr(hash, 1, 4) = substr(?1, 1, 4) AND hash = ?1)",
+        )?;
+        for hash in hashes {
+            remove_unused.execute([hash])?;
         }
         self.delta.purged.push(row);
         Ok(())
@@ -83,7 +99,8 @@ impl BatchWriter<'_> {
         Ok(())
     }
 
-    fn purge_node(&mut self, node: i64) -> WriteResult<()> {
+    /// Removes all versions of a node, and everything about it.
+    pub(super) fn purge_node(&mut self, node: i64) -> WriteResult<()> {
         let list = self.present_version(node)?.map(|present| present.list);
         self.reseal_links_of(node, list, None)?;
         let rows = self
@@ -91,32 +108,22 @@ impl BatchWriter<'_> {
             .prepare_cached("SELECT row FROM items WHERE node = ?")?
             .query_map([node], |line| line.get(0))?
             .collect::<rusqlite::Result<Vec<u32>>>()?;
-        let mut hashes = Vec::new();
         for row in rows {
-            let mut statement =
-                self.connection.prepare_cached("SELECT hex(hash) FROM chunks WHERE row = ?")?;
-            for hash in statement.query_map([row], |line| line.get::<_, String>(0))? {
-                hashes.push(hash?);
-            }
             self.delta.died.push(Row::new(row));
             self.remove_version(Row::new(row))?;
         }
-        // Other items may hold the same text. One pass over the chunks finds them for all.
-        self.connection
-            .prepare_cached(
-                "WITH gone (hash) AS (SELECT unhex(value) FROM json_each(?1)),
-                 used (hash) AS (SELECT hash FROM chunks WHERE hash IN gone)
-                 DELETE FROM embeddings WHERE hash IN gone AND hash NOT IN used",
-            )?
-            .execute([serde_json::Value::from(hashes).to_string()])?;
         for sql in [
             "DELETE FROM links WHERE source = ?1 OR target = ?1",
             "DELETE FROM events WHERE node = ?1",
             "DELETE FROM usage WHERE node = ?1",
             "DELETE FROM trims WHERE node = ?1",
+            // The id may say something, too. Earlier versions of other items may be below it.
+            "DELETE FROM nodes WHERE node = ?1 AND NOT EXISTS (SELECT 1 FROM items WHERE parent = ?1)",
         ] {
             self.connection.prepare_cached(sql)?.execute([node])?;
         }
+        residue::record(self.connection, Residue::Purged)?;
+        self.delta.residue = Some(Residue::Purged);
         Ok(())
     }
 }

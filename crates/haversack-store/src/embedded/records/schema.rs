@@ -60,7 +60,7 @@ pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "PRAGMA journal_mode = WAL;
          PRAGMA synchronous = FULL;
-         PRAGMA secure_delete = FAST;
+         PRAGMA secure_delete = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -32768;
          PRAGMA wal_autocheckpoint = 8192;
@@ -128,7 +128,8 @@ pub(crate) fn create_indexes(
     // `seals` holds the seals of versions; `seals::seal_missing_rows` fills gaps. `trims` holds the
     // revision at which the last trimmed version of an item ended; items that reached the bound
     // before the table existed get an entry. The event indexes serve usage at a moment, by item and
-    // by user. `write_keys` holds the idempotency keys of a day: an older program forgets none of them,
+    // by user. Chunks are found by the beginning of their text's hash, which is short and tells
+    // almost all of them apart. `write_keys` holds the idempotency keys of a day: an older program forgets none of them,
     // it only does not heed them.
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS seals (row INTEGER PRIMARY KEY, seal BLOB NOT NULL) STRICT;
@@ -138,6 +139,7 @@ pub(crate) fn create_indexes(
            WHERE EXISTS (SELECT 1 FROM settings WHERE name = 'trimmed')
              AND NOT EXISTS (SELECT 1 FROM trims)
            GROUP BY node HAVING count(*) > 16;
+         CREATE INDEX IF NOT EXISTS chunks_by_hash ON chunks (substr(hash, 1, 4));
          CREATE INDEX IF NOT EXISTS events_by_node ON events (node, happening, at, user);
          CREATE INDEX IF NOT EXISTS events_by_user ON events (user, happening, at, node);
          CREATE TABLE IF NOT EXISTS write_keys (

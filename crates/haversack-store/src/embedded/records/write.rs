@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::lines::{principals_text, trust_number};
 use super::order::change_order;
+use super::residue::Residue;
 use super::usage;
 use crate::embedded::row::Row;
 use crate::embedded::seals::{self, Seal};
@@ -30,6 +31,10 @@ pub(crate) struct CommitDelta {
     pub(crate) relisted: Vec<(Row, u32)>,
     /// Rows that were removed for good.
     pub(crate) purged: Vec<Row>,
+    /// What the removals have left behind in files.
+    pub(crate) residue: Option<Residue>,
+    /// Whether present rows were changed in place, so that the catalogue is read again.
+    pub(crate) rewritten: bool,
     /// New reader lists.
     pub(crate) lists: Vec<(u32, std::collections::BTreeSet<Principal>)>,
     /// Seals of added links, negated for removed ones, with the lists of both ends.
@@ -167,13 +172,14 @@ impl BatchWriter<'_> {
 
     fn apply_change(&mut self, (index, item): (usize, usize)) -> WriteResult<()> {
         let prepared = self.prepared;
-        if matches!(&prepared.batch.changes[index], Change::Delete(_) | Change::Purge(_)) {
+        if prepared.batch.changes[index].is_removal() {
             self.retry_waiting_puts()?;
         }
         match &prepared.batch.changes[index] {
             Change::Put(put) => self.put(index, put, item),
             Change::Delete(id) => self.delete(id),
             Change::Purge(id) => self.purge(id),
+            Change::EraseUser(user) => self.erase_user(index, user),
             Change::Link(link) => self.link(link),
             Change::Unlink(link) => self.unlink(link),
             Change::AddEvent(event) => {

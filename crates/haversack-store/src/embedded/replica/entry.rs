@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::bytes::{BadEntry, EntryReader, EntryWriter};
 use super::tables::{self, ApplyError, Capture};
+use crate::embedded::records::residue::Residue;
 use crate::embedded::records::write::{CommitDelta, NewVersion};
 use crate::embedded::row::Row;
 use crate::store::journal::EntryId;
@@ -100,7 +101,8 @@ pub(super) fn apply(connection: &Connection, rows: EntryReader<'_>) -> Result<()
 }
 
 fn write_delta(out: &mut EntryWriter, delta: &CommitDelta) {
-    let CommitDelta { born, died, relisted, purged, lists, links, noted, documents } = delta;
+    let CommitDelta { born, died, relisted, purged, lists, links, noted, documents, .. } = delta;
+    let CommitDelta { residue, rewritten, .. } = delta;
     out.count(born.len());
     for version in born {
         out.u32(version.row.get());
@@ -131,6 +133,8 @@ fn write_delta(out: &mut EntryWriter, delta: &CommitDelta) {
     out.count(noted.len());
     noted.iter().for_each(|list| out.u32(*list));
     out.u8(u8::from(*documents));
+    out.u8(Residue::to_number(*residue));
+    out.u8(u8::from(*rewritten));
 }
 
 fn read_delta(body: &mut EntryReader<'_>) -> Result<CommitDelta, BadEntry> {
@@ -152,5 +156,7 @@ fn read_delta(body: &mut EntryReader<'_>) -> Result<CommitDelta, BadEntry> {
     let links = body.list(|body| Ok(((body.u32()?, body.u32()?), body.u128()?)))?;
     let noted = body.list(EntryReader::u32)?;
     let documents = body.u8()? != 0;
-    Ok(CommitDelta { born, died, relisted, purged, lists, links, noted, documents })
+    let (residue, rewritten) = (Residue::from_number(body.u8()?), body.u8()? != 0);
+    let changed = CommitDelta { born, died, relisted, purged, ..CommitDelta::default() };
+    Ok(CommitDelta { lists, links, noted, documents, residue, rewritten, ..changed })
 }

@@ -10,9 +10,10 @@ use super::bytes::BadEntry;
 use super::entry::{self, Content};
 use super::link::{JournalLink, ReplicaState};
 use super::tables::{ApplyError, Capture};
+use crate::embedded::catalogue::Catalogue;
 use crate::embedded::indexes::IndexError;
 use crate::embedded::records::write::CommitDelta;
-use crate::embedded::records::{storage, usage};
+use crate::embedded::records::{residue, storage, usage};
 use crate::embedded::row::Row;
 use crate::embedded::writer::Writer;
 use crate::revision::Revision;
@@ -155,6 +156,9 @@ pub(super) fn apply_entries(
             return Err(FollowError::Outdated(why));
         };
         entry::apply(connection, rows)?;
+        if let Some(residue) = deltas.iter().filter_map(|delta| delta.residue).max() {
+            residue::record(connection, residue)?;
+        }
         all.extend(deltas);
         (state.position, state.last) = (*position, *id);
     }
@@ -252,6 +256,10 @@ impl Writer {
             self.catalogue.apply(delta);
             self.shared.forget_item_ids(&delta.purged);
             purged.extend(&delta.purged);
+            self.expunging.add(delta.residue);
+        }
+        if deltas.iter().any(|delta| delta.rewritten) {
+            self.catalogue = Catalogue::read(&self.connection).map_err(FollowError::Read)?;
         }
         if deltas.iter().any(|delta| delta.documents) {
             link.note_documents();

@@ -28,8 +28,9 @@ const fn table(name: &'static str, key: &'static [&'static str]) -> Table {
 /// The tables, parents before children.
 pub(super) const TABLES: [Table; 16] = [
     table("commits", &["revision"]),
-    // Derived columns are made anew by each version of the program, on each node.
-    Table { except: Some("name = 'features'"), ..table("settings", &["name"]) },
+    // Derived columns are made anew by each version of the program, on each node, and each cleans up
+    // its own files.
+    Table { except: Some("name IN ('features', 'residue')"), ..table("settings", &["name"]) },
     table("models", &["model"]),
     table("nodes", &["node"]),
     table("lists", &["list"]),

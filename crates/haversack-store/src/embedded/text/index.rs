@@ -7,16 +7,19 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tantivy::directory::DirectoryLock;
+use tantivy::index::SegmentMeta;
 use tantivy::indexer::{AddOperation, SegmentWriter};
 use tantivy::{Index, IndexWriter, TantivyDocument, Term};
 
+use super::directory::file_names;
 use super::files::IndexFile;
-use super::open::{OpenedFiles, commit_payload, live_files, open, read_payload};
+use super::open::{META, OpenedFiles, commit_payload, live_files, open, read_payload};
 use super::reader::TextReader;
 use super::schema::IndexFields;
 use super::writers::{OpenWriter, TextWriters, WriterSlot};
 use super::{TextDocument, TextError, TextIndexState};
 use crate::embedded::row::Row;
+use crate::embedded::steps;
 use crate::revision::Revision;
 
 /// A commit of at most this many documents becomes a segment without the indexing thread.
@@ -261,6 +264,52 @@ impl TextIndex {
         self.refresh()
     }
 
+    /// Has the segments that hold removed documents rewritten, in the background. Returns whether
+    /// there is none; call it again until then.
+    ///
+    /// # Errors
+    /// If the writer is dead, or a list of segments cannot be read.
+    pub fn rewrite_removed(&mut self) -> Result<bool, TextError> {
+        if self.is_dead {
+            return Err(TextError::WriterDead);
+        }
+        let metas = self.index.searchable_segment_metas().map_err(TextError::Read)?;
+        if !metas.iter().any(SegmentMeta::has_deletes) {
+            return Ok(true);
+        }
+        self.with_writer(OpenWriter::rewrite_removed)?;
+        Ok(false)
+    }
+
+    /// Removes the files of segments that were rewritten, and makes the others durable. Returns
+    /// whether that is done: files that a reader or a merge still uses stay.
+    ///
+    /// # Errors
+    /// If the writer is dead, or the folder cannot be used.
+    pub fn remove_rewritten(&mut self) -> Result<bool, TextError> {
+        if !self.unused_files()?.is_empty() {
+            self.with_writer(|open| open.writer.garbage_collect_files().wait().map(drop))?;
+        }
+        if !self.unused_files()?.is_empty() {
+            return Ok(false);
+        }
+        // A loss of power must not bring back what was removed.
+        sync_files(&self.path).map_err(|source| self.file_error(source))?;
+        Ok(true)
+    }
+
+    /// The files that the last commit does not need.
+    fn unused_files(&self) -> Result<Vec<PathBuf>, TextError> {
+        let live = live_files(&self.index).map_err(TextError::Read)?;
+        let mut names = file_names(&self.path).map_err(|source| self.file_error(source))?;
+        names.retain(|name| !live.contains(name) && name != Path::new(META));
+        Ok(names)
+    }
+
+    fn file_error(&self, source: std::io::Error) -> TextError {
+        TextError::File { path: self.path.clone(), source }
+    }
+
     /// Closes the index and waits for merges up to a timeout; returns whether they finished.
     /// Uncommitted documents are lost. Dropping an index does not wait: it cancels merges.
     #[must_use]
@@ -299,6 +348,15 @@ impl TextIndex {
             TextError::Write(error)
         })
     }
+}
+
+/// Makes the files of a folder durable, and their names.
+fn sync_files(folder: &Path) -> std::io::Result<()> {
+    for name in file_names(folder)? {
+        let path = folder.join(name);
+        steps::sync(&steps::open(&path)?, &path)?;
+    }
+    if cfg!(unix) { steps::sync(&steps::open(folder)?, folder) } else { Ok(()) }
 }
 
 /// Writes documents as a segment on this thread.

@@ -18,7 +18,7 @@ use crate::revision::Revision;
 /// The format version of fields, terms and trigrams. Raise it with any change to them.
 pub const FORMAT: u32 = 3;
 
-const META: &str = "meta.json";
+pub(super) const META: &str = "meta.json";
 const PAYLOAD_NAME: &str = "haversack-text";
 
 /// The payload of a commit: format and revision.

@@ -321,6 +321,22 @@ impl OpenWriter {
         Ok(())
     }
 
+    /// Starts to rewrite the segments that hold removed documents.
+    pub(super) fn rewrite_removed(&mut self) -> tantivy::Result<()> {
+        self.is_merging();
+        let mut segments = self.index.searchable_segment_metas()?;
+        let merges = &self.merges;
+        // What is removed during a merge is removed from its result, which then is rewritten, too.
+        segments.retain(|one| {
+            one.has_deletes() && !merges.iter().any(|merge| merge.segments.contains(&one.id()))
+        });
+        for segment in segments {
+            let done = Box::pin(self.writer.merge(&[segment.id()]));
+            self.merges.push(RunningMerge { segments: [segment.id()].into(), done });
+        }
+        Ok(())
+    }
+
     /// Waits until no merge is under way or due.
     pub(super) fn finish_merges(&mut self) -> tantivy::Result<()> {
         loop {

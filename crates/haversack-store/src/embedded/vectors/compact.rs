@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::codes::CodeBlock;
+use super::codes::{CodeBlock, Codes};
 use super::error::VectorsError;
 use super::segment::VectorSegment;
 use super::{RevisionRange, SEGMENT_SLOTS_MAX, Vectors, folder};
-use crate::embedded::row::Bitmap;
+use crate::embedded::row::{Bitmap, Row};
 
 /// Below this many slots a segment is merged with its neighbours.
 const SMALL_SLOTS: usize = SEGMENT_SLOTS_MAX / 4;
@@ -30,21 +30,48 @@ impl Vectors {
     /// the next opening removes replaced files.
     pub fn compact(&mut self, keep: &Bitmap) -> Result<(), VectorsError> {
         for group in groups(&self.state.segments, keep) {
-            self.rewrite(&group, keep)?;
+            self.rewrite(&group, &|row| keep.contains(row))?;
         }
         Ok(())
     }
 
-    fn rewrite(&mut self, group: &MergeGroup, keep: &Bitmap) -> Result<(), VectorsError> {
+    /// Removes the slots of rows that are gone: from memory, and from one segment. Returns whether a
+    /// segment was rewritten; call it again until none was. Existing readers are unaffected.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::compact`].
+    pub fn expunge(&mut self, is_gone: &dyn Fn(Row) -> bool) -> Result<bool, VectorsError> {
+        let has_gone = |codes: Codes<'_>| (0..codes.len()).any(|at| is_gone(codes.row(at)));
+        if self.state.blocks.iter().any(|block| has_gone(block.codes())) {
+            let state = Arc::make_mut(&mut self.state);
+            for block in &mut state.blocks {
+                if has_gone(block.codes()) {
+                    let mut kept = CodeBlock::new(self.model.layout);
+                    copy_kept(block.codes(), &|row| !is_gone(row), &mut kept);
+                    *block = Arc::new(kept);
+                }
+            }
+        }
+        let found = self.state.segments.iter().find(|segment| has_gone(segment.codes()));
+        let Some(segment) = found.map(Arc::clone) else { return Ok(false) };
+        let group = MergeGroup { members: vec![segment], kept: 0, worthwhile: true };
+        self.rewrite(&group, &|row| !is_gone(row))?;
+        Ok(true)
+    }
+
+    fn rewrite(
+        &mut self,
+        group: &MergeGroup,
+        keep: &dyn Fn(Row) -> bool,
+    ) -> Result<(), VectorsError> {
         let (Some(first), Some(last)) = (group.members.first(), group.members.last()) else {
             return Ok(());
         };
         let range = RevisionRange { first: first.range.first, last: last.range.last };
         let mut block = CodeBlock::new(self.model.layout);
         for codes in group.members.iter().map(|member| member.codes()) {
-            (0..codes.len())
-                .filter(|at| keep.contains(codes.row(*at)))
-                .for_each(|at| block.push(codes.slot(at), &codes.quantised(at)));
+            copy_kept(codes, keep, &mut block);
         }
         let segment = self.write(range, &block)?;
         let state = Arc::make_mut(&mut self.state);
@@ -54,6 +81,13 @@ impl Vectors {
         let old: Vec<_> = group.members.iter().map(|member| member.path.clone()).collect();
         folder::remove_all(&self.folder, &old)
     }
+}
+
+/// Copies the slots of the rows to keep.
+fn copy_kept(codes: Codes<'_>, keep: &dyn Fn(Row) -> bool, into: &mut CodeBlock) {
+    (0..codes.len())
+        .filter(|at| keep(codes.row(*at)))
+        .for_each(|at| into.push(codes.slot(at), &codes.quantised(at)));
 }
 
 fn groups(segments: &[Arc<VectorSegment>], keep: &Bitmap) -> Vec<MergeGroup> {
