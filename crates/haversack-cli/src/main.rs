@@ -82,6 +82,7 @@ fn run(location: &StoreLocation, command: Command) -> Result<ExitOutcome> {
         Command::Mcp(args) => commands::mcp::run(location, &args),
         Command::Journal(command) => commands::journal::run(location, &command),
         Command::Key(command) => commands::key::run(location, &command),
+        Command::User(command) => commands::user::run(location, &command),
         Command::Audit(command) => commands::audit::run(location, &command),
         Command::Config(command) => commands::serve::config(&command),
         Command::Model(command) => commands::model::run(location, &command),

@@ -27,6 +27,7 @@ pub mod codes;
 pub mod config;
 mod database_sources;
 mod decode;
+pub mod erase;
 mod freshness;
 mod front;
 mod gate;

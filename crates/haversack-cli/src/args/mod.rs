@@ -11,6 +11,7 @@ mod shadow;
 mod store;
 mod sync;
 mod tune;
+mod user;
 
 use std::path::PathBuf;
 
@@ -27,6 +28,7 @@ pub(crate) use shadow::*;
 pub(crate) use store::*;
 pub(crate) use sync::*;
 pub(crate) use tune::*;
+pub(crate) use user::*;
 
 /// Assembles the context for a language model within an exact token budget, and explains it.
 #[derive(Debug, Parser)]
@@ -121,6 +123,9 @@ pub(crate) enum Command {
     /// Create, list and revoke the server's keys
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Erase a user from all workspaces
+    #[command(subcommand)]
+    User(UserCommand),
     /// Check the server's audit log
     #[command(subcommand)]
     Audit(AuditCommand),

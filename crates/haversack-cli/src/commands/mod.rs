@@ -46,5 +46,6 @@ pub(crate) mod tokens;
 pub(crate) mod trim;
 pub(crate) mod tune;
 pub(crate) mod undo;
+pub(crate) mod user;
 pub(crate) mod watch;
 pub(crate) mod workspaces;

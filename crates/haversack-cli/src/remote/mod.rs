@@ -9,6 +9,7 @@ mod sync;
 use std::fmt;
 
 use anyhow::{Context, Result};
+use haversack_serve::erase::UserErasure;
 use haversack_serve::{ApiCall, ApiClient, ApiError};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -116,6 +117,13 @@ impl RemoteWorkspace {
                 return Ok(names);
             }
         }
+    }
+
+    /// Erases a user from all workspaces of the server, and returns what it did and what is left.
+    pub(crate) fn erase_user(&self, user: &str) -> Result<UserErasure> {
+        let call = ApiCall::post(&["v1", "users", "erase"], json!({ "user": user }));
+        let answer = self.send(call)?;
+        serde_json::from_value(answer).context("the server's answer is not what was asked for")
     }
 
     /// Has new workspaces use an embedding model, and returns that model.

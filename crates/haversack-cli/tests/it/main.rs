@@ -5,6 +5,7 @@ mod demo;
 #[cfg(target_os = "linux")]
 mod disk;
 mod documents;
+mod erased;
 mod eval;
 mod kinds;
 mod mcp;

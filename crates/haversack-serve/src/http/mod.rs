@@ -14,4 +14,5 @@ pub(crate) mod resource;
 pub(crate) mod search;
 pub(crate) mod sources;
 pub(crate) mod tokens;
+pub(crate) mod users;
 pub(crate) mod workspaces;

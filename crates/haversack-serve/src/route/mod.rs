@@ -5,6 +5,7 @@ mod files;
 mod models;
 mod table;
 mod tokens;
+mod users;
 
 use std::fmt;
 

@@ -6,6 +6,7 @@ use super::common::{ADMIN, NEVER_CUT, READ, RESOURCE, WRITE, WRITES, WRITTEN, an
 use super::files::{ADD_FILES, GET_SOURCE, WRITE_SOURCE};
 use super::models::{CHANGE_MODEL, GET_DEFAULT_MODEL, GET_MODEL, SET_DEFAULT_MODEL};
 use super::tokens::{ESTIMATE, VALIDATE};
+use super::users::ERASE_USER;
 use super::{
     MediaContent, Method, PACK_OPTIONS, PAGE_PARAMETERS, Route, content, flag_parameter,
     number_parameter, shape, text_parameter,
@@ -568,4 +569,5 @@ pub(crate) static ROUTES: &[Route] = &[
     .with_problems(&[Code::RecipeNotFound, Code::StorageFull]),
     ESTIMATE,
     VALIDATE,
+    ERASE_USER,
 ];

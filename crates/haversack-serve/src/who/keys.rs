@@ -298,6 +298,30 @@ impl Control {
         Ok(())
     }
 
+    /// Removes the keys that act as a user; returns how many there were. All stored responses go, too:
+    /// those of others may quote the user, and what was written is not written again without them.
+    pub(crate) fn erase_user(&self, user: &str) -> Result<u64, ControlError> {
+        let mut open = self.lock();
+        open.version = None;
+        open.refresh()?;
+        let is_theirs =
+            |key: &&ApiKey| matches!(&key.acts_as, ActsAs::User { name, .. } if name == user);
+        let ids: Vec<String> =
+            open.keys.values().filter(is_theirs).map(|key| key.id.clone()).collect();
+        open.version = None;
+        let connection = &mut open.connection;
+        connection.pragma_update(None, "secure_delete", "ON")?;
+        let transaction = connection.transaction()?;
+        for id in &ids {
+            transaction.execute("DELETE FROM keys WHERE id = ?", [id])?;
+        }
+        transaction.execute("DELETE FROM repeats", [])?;
+        transaction.commit()?;
+        // Without what earlier versions left in free pages, and without the log.
+        connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(ids.len() as u64)
+    }
+
     /// Stores the response of an idempotency key.
     pub(crate) fn store_response(
         &self,

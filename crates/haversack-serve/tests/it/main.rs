@@ -9,6 +9,7 @@ mod canary;
 mod caps;
 mod documents;
 mod encodings;
+mod erased;
 mod files;
 mod hostile;
 mod inspector;

@@ -112,14 +112,25 @@ impl EngineCaches {
 #[derive(Debug)]
 pub(super) struct WorkspaceCaches {
     caches: Arc<EngineCaches>,
-    workspace: u64,
+    /// The number of the workspace; another one after everything was forgotten.
+    workspace: AtomicU64,
     /// Rises when recipes, templates or rankers change.
     rules: AtomicU64,
 }
 
 impl WorkspaceCaches {
     pub(super) fn new(caches: Arc<EngineCaches>) -> WorkspaceCaches {
-        WorkspaceCaches { workspace: caches.next_number(), caches, rules: AtomicU64::new(0) }
+        let workspace = AtomicU64::new(caches.next_number());
+        WorkspaceCaches { workspace, caches, rules: AtomicU64::new(0) }
+    }
+
+    /// Finds nothing of what was cached before.
+    pub(super) fn forget(&self) {
+        self.workspace.store(self.caches.next_number(), Ordering::Release);
+    }
+
+    fn number(&self) -> u64 {
+        self.workspace.load(Ordering::Acquire)
     }
 
     /// The state of the rules; a recipe that was compiled from it is cached under it.
@@ -133,18 +144,18 @@ impl WorkspaceCaches {
     }
 
     pub(super) fn compiled(&self, rules: u64, name: &str) -> Option<Arc<CompiledRecipe>> {
-        self.caches.compiled.get(&(self.workspace, rules, name.to_owned()))
+        self.caches.compiled.get(&(self.number(), rules, name.to_owned()))
     }
 
     pub(super) fn add_compiled(&self, rules: u64, name: &str, recipe: Arc<CompiledRecipe>) {
-        self.caches.compiled.insert((self.workspace, rules, name.to_owned()), recipe);
+        self.caches.compiled.insert((self.number(), rules, name.to_owned()), recipe);
     }
 
     pub(super) fn receipt(&self, id: &str) -> Option<Arc<Receipt>> {
-        self.caches.receipts.get(&(self.workspace, id.to_owned()))
+        self.caches.receipts.get(&(self.number(), id.to_owned()))
     }
 
     pub(super) fn add_receipt(&self, receipt: Arc<Receipt>) {
-        self.caches.receipts.insert((self.workspace, receipt.id.clone()), receipt);
+        self.caches.receipts.insert((self.number(), receipt.id.clone()), receipt);
     }
 }

@@ -6,6 +6,7 @@ mod answers;
 pub(crate) mod blocking;
 mod caches;
 mod details;
+mod erase;
 mod many;
 mod model_change;
 mod open;
@@ -50,6 +51,7 @@ use crate::situation::{Judge, LocalJudge};
 
 pub use answers::CacheCounts;
 pub(crate) use blocking::{checkpoint, current_cancel_flag};
+pub use erase::WorkspaceErasure;
 pub use model_change::{EmbedderCatalog, ModelChangeStatus, ModelStatus};
 pub use past::Replay;
 pub(crate) use ready::CompiledRecipe;

@@ -80,7 +80,7 @@ pub(super) struct Inner {
     pub(super) maintenance: Arc<dyn Maintenance>,
     /// The same store, for threads that may block.
     pub(super) blocking_store: Arc<dyn Maintenance>,
-    packs: PackCache,
+    pub(super) packs: PackCache,
     pub(super) caches: WorkspaceCaches,
     pub(super) outbox: Outbox,
     pub(super) model_change: SharedModelChange,
