@@ -69,9 +69,10 @@ test("every operation has a method", async () => {
   );
   assert.ok(operations.length > 40);
   // What is asked over MCP is asked by clients of MCP, who gives tokens by who looks for one, the
-  // inspector by a browser, and rows of databases are sent by `haversack sync`.
+  // inspector by a browser, rows of databases are sent by `haversack sync`, and users are erased by
+  // `haversack user erase`.
   const others = ["mcp", "protectedResource", "protectedMcp", "inspector", "inspectorFile"];
-  others.push("getSource", "writeSource");
+  others.push("getSource", "writeSource", "eraseUser");
   for (const operation of operations.filter((operation) => !others.includes(operation))) {
     const name = METHODS[operation] ?? operation;
     assert.ok(name in Workspace.prototype || name in Haversack.prototype, operation);
