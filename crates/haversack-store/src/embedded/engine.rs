@@ -73,6 +73,8 @@ impl EmbeddedStore {
         let io =
             |cause: std::io::Error| OpenError::Io { path: folder.to_owned(), cause: cause.into() };
         std::fs::create_dir_all(folder).map_err(io)?;
+        // A file that a crash left while it was made is empty, and so is one that somebody emptied.
+        let was_empty = std::fs::metadata(records::file(folder)).is_ok_and(|file| file.len() == 0);
         let OpenedRecords { mut connection, was_interrupted } =
             records::open(folder, kinds.references())?;
         let truth = |error: rusqlite::Error| records::open_error(&records::file(folder), error);
@@ -111,7 +113,7 @@ impl EmbeddedStore {
         let writers = Arc::clone(&resources.text_writers);
         let mut indexes = Indexes::open(folder, (&kinds, writers), (&stored, &*model), revision)
             .map_err(refuse)?;
-        if let Some(lost) = indexes.lost_commits().filter(|_| was_interrupted) {
+        if let Some(lost) = indexes.lost_commits().filter(|_| was_interrupted || was_empty) {
             return Err(lost_commits_error(folder, revision, lost));
         }
         indexes.recover(&connection, revision).map_err(refuse)?;

@@ -239,7 +239,9 @@ fn no_damage_to_the_records_is_served_r8() {
             continue;
         }
         let context = format!("image {number}, {how:?}");
-        if check_damaged(sound.path(), &damaged, &expected, number % 2 == 0, &context) {
+        // Without its indexes, an empty file is what a crash leaves of a workspace that is being made.
+        let with_indexes = number % 2 == 0 || matches!(how, Damage::CutAt(0));
+        if check_damaged(sound.path(), &damaged, &expected, with_indexes, &context) {
             opened += 1;
         } else {
             refused += 1;

@@ -197,7 +197,7 @@ fn a_purge_is_finished_after_a_kill_s23() {
     fill(&store, SECRETS);
     drop(store);
     let mut random = Random::new(1);
-    let rounds = amount("HAVERSACK_PURGE_KILLS", 12);
+    let rounds = amount("HAVERSACK_PURGE_KILLS", 8);
     for round in 0..rounds {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "erased::child_that_is_killed_while_it_purges", "--nocapture"])
