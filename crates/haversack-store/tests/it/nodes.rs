@@ -15,7 +15,7 @@ use haversack_store::store::error::{CommitError, OpenError};
 use haversack_store::store::health::HealthProblem;
 use haversack_store::store::journal::Freshness;
 use haversack_store::store::maintenance::{
-    CheckReport, Maintenance, MaintenanceProgress, StoreStats,
+    CheckReport, Maintenance, MaintenanceProgress, StoreStats, UserItems,
 };
 use haversack_store::store::viewer::Viewer;
 use haversack_store::store::{Snapshot, Store, StoreFuture};
@@ -141,6 +141,20 @@ impl Maintenance for Nodes {
         progress: &'a mut (dyn FnMut(MaintenanceProgress) + Send),
     ) -> BoxFuture<'a, Result<MaintenanceProgress, CommitError>> {
         self.writer().change_model(embedder, progress)
+    }
+
+    fn user_items<'a>(&'a self, user: &'a str) -> StoreFuture<'a, UserItems> {
+        self.reader().user_items(user)
+    }
+
+    fn expunge(&self, rewrite: bool) -> BoxFuture<'_, Result<Vec<String>, CommitError>> {
+        Box::pin(async move {
+            let mut left = Vec::new();
+            for node in &self.nodes {
+                left.extend(node.expunge(rewrite).await?);
+            }
+            Ok(left)
+        })
     }
 
     fn backup<'a>(&'a self, folder: &'a Path) -> BoxFuture<'a, Result<(), OpenError>> {
