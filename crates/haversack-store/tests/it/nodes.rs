@@ -147,11 +147,11 @@ impl Maintenance for Nodes {
         self.reader().user_items(user)
     }
 
-    fn expunge(&self, everything: bool) -> BoxFuture<'_, Result<Vec<String>, CommitError>> {
+    fn expunge(&self, rewrite: bool) -> BoxFuture<'_, Result<Vec<String>, CommitError>> {
         Box::pin(async move {
             let mut left = Vec::new();
             for node in &self.nodes {
-                left.extend(node.expunge(everything).await?);
+                left.extend(node.expunge(rewrite).await?);
             }
             Ok(left)
         })
