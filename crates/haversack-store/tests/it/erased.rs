@@ -270,7 +270,7 @@ fn with_user(store: &EmbeddedStore) {
     let mut by = |name: &str, changes: Vec<Change>| {
         n_keys += 1;
         let (scope, name_of_key) = (format!("jwt:{name} write"), format!("key {n_keys}"));
-        let key = WriteKey { scope, name: name_of_key, request: [1; 32] };
+        let key = WriteKey { scope, name: name_of_key, request: [1; 32], at: at(1) };
         store.write(batch(1, changes).with_rights(user(name)).with_key(Some(key))).unwrap();
     };
     by("bob", vec![put(only(&["annemarie", "bob"], item("common", "bob wrote this for two")))]);

@@ -25,10 +25,6 @@ use crate::store::journal::{Freshness, JournalSnapshot};
 use crate::store::maintenance::{
     CheckReport, Maintenance, MaintenanceProgress, StoreStats, UserItems,
 };
-use crate::store::query::{
-    Descendants, Descent, Direction, Excerpt, Filter, Frequencies, FuzzySearch, Hit, LinkedItem,
-    Neighbours, Page, TextSearch, TreeDistance, Usage, VectorSearch,
-};
 use crate::store::viewer::Viewer;
 use crate::store::{Snapshot, Store, StoreFuture};
 
