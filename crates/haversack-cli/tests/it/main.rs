@@ -1,6 +1,8 @@
 //! The real program, as a process, in a fresh folder.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panicking, helpers included")]
 
+#[cfg(target_os = "linux")]
+mod cluster;
 mod demo;
 #[cfg(target_os = "linux")]
 mod disk;

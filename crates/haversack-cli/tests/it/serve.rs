@@ -58,6 +58,12 @@ impl Serving {
         address.map(|_| serving)
     }
 
+    /// Waits for its end, which somebody else has caused.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn wait(&mut self) {
+        self.child.wait().unwrap();
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }

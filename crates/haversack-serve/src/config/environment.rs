@@ -19,6 +19,7 @@ const OTHER_NAMES: &[&str] = &[
     "CACHE",
     "CANARY_CALLS",
     "CASES",
+    "CLUSTER_OPERATIONS",
     "CONFIG",
     "CRASH_CYCLES",
     "CRASH_FOLDER",

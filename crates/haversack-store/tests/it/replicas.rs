@@ -424,3 +424,58 @@ fn many_writers_at_two_nodes_lose_nothing_and_wait_for_each_other_x4() {
     drop(stores);
     assert_equal_rows(&a.file("acme"), &b.file("acme"));
 }
+
+/// The bytes of all that a journal holds: entries, and the parts of the snapshot.
+fn bytes_in(journal: &MemoryJournal, name: &str) -> Vec<u8> {
+    let head = block_on(journal.head(name)).unwrap().unwrap();
+    let snapshot = block_on(journal.snapshot(&head.key)).unwrap();
+    let mut bytes = Vec::new();
+    let after = block_on(journal.status(name)).unwrap().unwrap().first;
+    let before = Position::new(after.get().saturating_sub(1));
+    if before < head.position {
+        let entries = block_on(journal.read(&head.key, before, usize::MAX)).unwrap();
+        bytes.extend(entries.into_iter().flat_map(|entry| entry.body));
+    }
+    if let Some(snapshot) = snapshot {
+        for nth in 0..snapshot.parts.len() {
+            bytes.extend(block_on(journal.snapshot_part(&snapshot, nth)).unwrap());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn what_was_purged_leaves_the_journal_and_every_node_x4_s23() {
+    let journal = MemoryJournal::new();
+    let (a, b) = (Node::new(&journal), Node::new(&journal));
+    let (here, there) = (a.open("acme"), b.open("acme"));
+    write(&here, "secret", "zqsecret of nobody else");
+    write(&here, "open", "amber");
+    assert_eq!(ids(&there, "zqsecret"), ["secret"]);
+    block_on(here.snapshot_to_journal(true)).unwrap().unwrap();
+    let holds = |bytes: &[u8]| bytes.windows(8).any(|window| window == b"zqsecret");
+    assert!(holds(&bytes_in(&journal, "acme")), "or there is nothing to look for");
+    block_on(here.write(batch(9, vec![Change::Purge(id("secret"))]))).unwrap();
+    let began = std::time::Instant::now();
+    while holds(&bytes_in(&journal, "acme")) {
+        assert!(began.elapsed() < Duration::from_secs(90), "it is still in the journal");
+        std::thread::yield_now();
+    }
+    assert_eq!(ids(&there, "zqsecret"), [] as [&str; 0]);
+    assert_eq!(block_on(there.expunge(false)).unwrap(), [] as [String; 0]);
+    assert_eq!(block_on(here.expunge(false)).unwrap(), [] as [String; 0]);
+    drop((here, there));
+    for node in [&a, &b] {
+        let mut folders = vec![node.folder.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    assert!(!holds(&std::fs::read(&path).unwrap()), "{}", path.display());
+                }
+            }
+        }
+    }
+}

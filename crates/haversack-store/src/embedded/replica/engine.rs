@@ -1,14 +1,20 @@
 //! What an open replica does beside writing: catching up for readers, and snapshots.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::follow::FollowError;
+use super::link::SnapshotDue;
 use super::snapshot::{self, StagedFiles};
 use crate::embedded::engine::EmbeddedStore;
 use crate::embedded::writer::Writer;
 use crate::store::error::{CommitError, ReadError};
 use crate::store::journal::{Freshness, JournalError, JournalSnapshot};
+
+/// How often a snapshot is tried while the indexes are merged, readers use what was purged, or another
+/// node makes one.
+const SNAPSHOT_TRIES: u32 = 60;
+const SNAPSHOT_WAIT: Duration = Duration::from_secs(1);
 
 impl EmbeddedStore {
     /// Reads what the journal has beyond this replica, since a look that began at a moment. Returns how
@@ -17,7 +23,7 @@ impl EmbeddedStore {
         &self,
         freshness: Freshness,
         began: Instant,
-    ) -> Result<Option<std::time::Duration>, ReadError> {
+    ) -> Result<Option<Duration>, ReadError> {
         let Some(link) = self.link() else { return Ok(None) };
         let followed = self.call_writer(Writer::catch_up_with_journal);
         match followed.map_err(|error| ReadError::Storage { cause: error.into() })? {
@@ -60,6 +66,13 @@ impl EmbeddedStore {
         let Some(link) = self.link() else { return Ok(None) };
         let followed = self.call_writer(Writer::catch_up_with_journal)?;
         followed.map_err(|error| error.to_commit_error())?;
+        if !keep {
+            // What was purged is in no file of the snapshot, either.
+            let left = self.expunge(false)?;
+            if let Some(why) = left.into_iter().next() {
+                return Err(CommitError::Storage { cause: why.into() });
+            }
+        }
         let Some(files) = self.stage_snapshot()? else { return Ok(None) };
         let unavailable = |error: JournalError| CommitError::Unavailable { cause: error.into() };
         snapshot::publish(link, files, keep).map_err(unavailable)
@@ -67,21 +80,22 @@ impl EmbeddedStore {
 
     /// Begins a snapshot in the background, if one is due.
     pub(crate) fn snapshot_if_due(self: &Arc<EmbeddedStore>) {
-        let Some(link) = self.link().map(Arc::clone).filter(|link| link.begin_due_snapshot())
-        else {
-            return;
-        };
-        let store = Arc::clone(self);
+        let Some(link) = self.link().map(Arc::clone) else { return };
+        let Some(due) = link.begin_due_snapshot() else { return };
+        let (store, made_link) = (Arc::clone(self), Arc::clone(&link));
         let make = move || {
-            // A failure costs only the time of a later replay; a new one is due after as much again.
-            let _ = store.snapshot_to_journal(true);
-            link.end_snapshot();
+            let is_made = (0..SNAPSHOT_TRIES).any(|nth| {
+                if nth > 0 {
+                    std::thread::sleep(SNAPSHOT_WAIT);
+                }
+                // A failure costs only the time of a later replay, unless something was purged.
+                matches!(store.snapshot_to_journal(due == SnapshotDue::AfterBytes), Ok(Some(_)))
+            });
+            made_link.end_snapshot(due, is_made);
         };
         let builder = std::thread::Builder::new().name("haversack-snapshot".to_owned());
-        if builder.spawn(make).is_err()
-            && let Some(link) = self.link()
-        {
-            link.end_snapshot();
+        if builder.spawn(make).is_err() {
+            link.end_snapshot(due, false);
         }
     }
 }

@@ -12,8 +12,9 @@ use super::link::{JournalLink, ReplicaState};
 use super::tables::{ApplyError, Capture};
 use crate::embedded::catalogue::Catalogue;
 use crate::embedded::indexes::IndexError;
+use crate::embedded::records::residue::{self, Residue};
 use crate::embedded::records::write::CommitDelta;
-use crate::embedded::records::{residue, storage, usage};
+use crate::embedded::records::{storage, usage};
 use crate::embedded::row::Row;
 use crate::embedded::writer::Writer;
 use crate::revision::Revision;
@@ -322,6 +323,9 @@ impl Writer {
             Err(error) => return Err(AppendError::Journal(error)),
         }
         link.advance_bytes(bytes);
+        if deltas.iter().any(|delta| delta.residue == Some(Residue::Purged)) {
+            link.note_purge();
+        }
         Ok(Some(state))
     }
 

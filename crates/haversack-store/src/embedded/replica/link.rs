@@ -87,6 +87,8 @@ struct LinkState {
     /// The bytes of entries since the newest snapshot, roughly.
     tail_bytes: u64,
     is_snapshotting: bool,
+    /// Something was purged that entries and snapshots still hold.
+    is_purge_due: bool,
     /// How often other nodes changed named documents.
     documents_version: u64,
 }
@@ -107,6 +109,7 @@ impl JournalLink {
             outdated: None,
             tail_bytes,
             is_snapshotting: false,
+            is_purge_due: false,
             documents_version: 0,
         };
         Arc::new(JournalLink { settings, key, state: Mutex::new(state) })
@@ -174,20 +177,31 @@ impl JournalLink {
         self.lock().confirmed.map_or(Duration::MAX, |at| at.elapsed())
     }
 
-    /// Whether a snapshot is due, and then that it is being made.
-    pub(super) fn begin_due_snapshot(&self) -> bool {
+    /// Notes that this node purged something, which earlier entries and snapshots still hold.
+    pub(super) fn note_purge(&self) {
+        self.lock().is_purge_due = true;
+    }
+
+    /// Whether a snapshot is due, and then that it is being made. It replaces all that was before it if
+    /// something was purged.
+    pub(super) fn begin_due_snapshot(&self) -> Option<SnapshotDue> {
         let mut state = self.lock();
-        let is_due = state.tail_bytes >= self.settings.snapshot_after_bytes
-            && !state.is_snapshotting
-            && state.outdated.is_none();
-        state.is_snapshotting |= is_due;
-        is_due
+        let is_due = state.is_purge_due || state.tail_bytes >= self.settings.snapshot_after_bytes;
+        if !is_due || state.is_snapshotting || state.outdated.is_some() {
+            return None;
+        }
+        state.is_snapshotting = true;
+        Some(match std::mem::take(&mut state.is_purge_due) {
+            true => SnapshotDue::AfterPurge,
+            false => SnapshotDue::AfterBytes,
+        })
     }
 
     /// Ends making a snapshot; a new one is due after as many bytes again.
-    pub(super) fn end_snapshot(&self) {
+    pub(super) fn end_snapshot(&self, due: SnapshotDue, is_made: bool) {
         let mut state = self.lock();
         (state.is_snapshotting, state.tail_bytes) = (false, 0);
+        state.is_purge_due |= due == SnapshotDue::AfterPurge && !is_made;
     }
 
     /// Checks that a head continues what this replica has. Returns whether it is ahead of it.
@@ -275,4 +289,13 @@ pub(crate) enum Look {
     Current(Option<Duration>),
     /// Catch up. The look began at this moment.
     Behind { began: Instant },
+}
+
+/// Why a snapshot is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SnapshotDue {
+    /// The entries since the last one have grown.
+    AfterBytes,
+    /// Entries and snapshots hold what was purged.
+    AfterPurge,
 }
