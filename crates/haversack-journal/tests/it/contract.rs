@@ -7,7 +7,7 @@ use std::time::Duration;
 use haversack_conformance::run_journal;
 use haversack_journal::PostgresJournal;
 use haversack_store::store::block_on;
-use haversack_store::store::journal::{Journal, JournalError};
+use haversack_store::store::journal::{Journal, JournalError, Position};
 use testkit::{PostgresServer, Proxy};
 
 use crate::support::{Harness, address_at, append, entry, journal, key, settings};
@@ -67,7 +67,12 @@ fn the_pool_is_bounded_and_says_so() {
         block_on(journal.create(&key(workspace))).unwrap();
     }
     let wait = Duration::from_secs(5);
-    let locks = ["a", "b"].map(|name| block_on(journal.lock(name, wait)).unwrap().unwrap());
+    append(&journal, "a", entry(1), b"x").unwrap();
+    let mut locks = ["a", "b"].map(|name| block_on(journal.lock(name, wait)).unwrap().unwrap());
+    // A lock reads on the connection that it has.
+    let found =
+        locks.each_mut().map(|lock| block_on(lock.read(Position::START, 10)).unwrap().len());
+    assert_eq!(found, [1, 0]);
     let error = block_on(journal.workspaces()).unwrap_err();
     let JournalError::Unavailable { cause } = error else { panic!("{error:?}") };
     assert!(
