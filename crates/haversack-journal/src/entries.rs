@@ -51,7 +51,7 @@ pub(crate) struct PostgresLock {
     core: Arc<Core>,
     runtime: Arc<OwnRuntime>,
     head: JournalHead,
-    /// Taken by an append, and when it is dropped.
+    /// Taken by an append, while it reads, and when it is dropped.
     session: Option<Session>,
 }
 
@@ -81,19 +81,27 @@ impl HeadLock for PostgresLock {
     }
 
     fn read(&mut self, after: Position, bytes_max: usize) -> JournalFuture<'_, Vec<JournalEntry>> {
-        // What the lock sees is committed, so another connection sees it as well; this one stays free of
-        // a statement that fails.
-        let key = self.head.key.clone();
-        crate::run_on(&self.core, &self.runtime, move |core, _| async move {
-            core.read(&key, after, bytes_max).await
+        // On its own connection: if all connections held locks, none would be left to read with. An error
+        // costs the lock, because it ends the transaction.
+        let head = self.head.clone();
+        let session = self.session.take();
+        let reading = crate::run_on(&self.core, &self.runtime, move |core, _| async move {
+            let mut session = session.ok_or_else(lock_lost)?;
+            let entries = core.read_locked(&mut session, &head, after, bytes_max).await?;
+            Ok((session, entries))
+        });
+        Box::pin(async move {
+            let (session, entries) = reading.await?;
+            self.session = Some(session);
+            Ok(entries)
         })
     }
 
     fn append(mut self: Box<Self>, id: EntryId, body: Vec<u8>) -> JournalFuture<'static, Position> {
-        let session = self.session.take().expect("it is there until then");
+        let session = self.session.take();
         let head = self.head.clone();
         crate::run_on(&self.core, &self.runtime, move |core, _| async move {
-            core.append(session, &head, id, &body).await
+            core.append(session.ok_or_else(lock_lost)?, &head, id, &body).await
         })
     }
 }
@@ -194,8 +202,7 @@ impl Core {
             )));
         }
         if session.client().is_closed() {
-            let why = "the lock on the head was lost, as when it is held for too long".to_owned();
-            return Err(unavailable(why));
+            return Err(lock_lost());
         }
         let position = head.position.next();
         let (workspace, generation) = parameters_of(&head.key);
@@ -273,9 +280,7 @@ impl Core {
         bytes_max: usize,
     ) -> Result<Vec<JournalEntry>, JournalError> {
         let (workspace, generation) = parameters_of(key);
-        let first = to_i64(after.get())?;
-        let last = first.saturating_add(READ_MAX);
-        let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
+        let [first, last, bytes_max] = read_bounds(after, bytes_max)?;
         let parameters = [
             (&workspace as _, Type::TEXT),
             (&generation as _, Type::BYTEA),
@@ -283,15 +288,31 @@ impl Core {
             (&last as _, Type::INT8),
             (&bytes_max as _, Type::INT8),
         ];
-        let rows = self.database.read(READ, &parameters).await?;
-        let (mut entries, mut next) = (Vec::with_capacity(rows.len()), after.next());
-        for row in &rows {
-            let entry = entry_of_row(row)?;
-            if entry.position != next {
-                break;
-            }
-            next = next.next();
-            entries.push(entry);
+        entries_of_rows(&self.database.read(READ, &parameters).await?, after)
+    }
+
+    /// Reads in the transaction that has locked the head.
+    async fn read_locked(
+        &self,
+        session: &mut Session,
+        head: &JournalHead,
+        after: Position,
+        bytes_max: usize,
+    ) -> Result<Vec<JournalEntry>, JournalError> {
+        let (workspace, generation) = parameters_of(&head.key);
+        let [first, last, bytes_max] = read_bounds(after, bytes_max)?;
+        let parameters = [
+            (&workspace as _, Type::TEXT),
+            (&generation as _, Type::BYTEA),
+            (&first as _, Type::INT8),
+            (&last as _, Type::INT8),
+            (&bytes_max as _, Type::INT8),
+        ];
+        let limit = self.database.settings().statement;
+        let rows = session.query(&self.database.sql(READ), &parameters, limit).await?;
+        let entries = entries_of_rows(&rows, after)?;
+        if entries.is_empty() && after < head.position {
+            return Err(damaged(format!("entry {} of workspace {workspace}", after.next())));
         }
         Ok(entries)
     }
@@ -413,6 +434,31 @@ fn select_head(lock: &str) -> String {
 
 pub(crate) fn parameters_of(key: &JournalKey) -> (&str, &[u8]) {
     (&key.workspace, &key.generation.0)
+}
+
+/// The bounds that [`READ`] takes.
+fn read_bounds(after: Position, bytes_max: usize) -> Result<[i64; 3], JournalError> {
+    let first = to_i64(after.get())?;
+    let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
+    Ok([first, first.saturating_add(READ_MAX), bytes_max])
+}
+
+/// The entries up to a gap.
+fn entries_of_rows(rows: &[Row], after: Position) -> Result<Vec<JournalEntry>, JournalError> {
+    let (mut entries, mut next) = (Vec::with_capacity(rows.len()), after.next());
+    for row in rows {
+        let entry = entry_of_row(row)?;
+        if entry.position != next {
+            break;
+        }
+        next = next.next();
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn lock_lost() -> JournalError {
+    unavailable("the lock on the head was lost, as when it is held for too long".to_owned())
 }
 
 fn entry_of_row(row: &Row) -> Result<JournalEntry, JournalError> {

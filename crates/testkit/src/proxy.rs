@@ -48,6 +48,7 @@ struct State {
     is_triggered: bool,
     streams: Vec<TcpStream>,
     accepted: usize,
+    sent: usize,
 }
 
 impl Proxy {
@@ -99,6 +100,12 @@ impl Proxy {
     #[must_use]
     pub fn accepted(&self) -> usize {
         self.shared.state().accepted
+    }
+
+    /// How many pieces clients have sent so far. What a client sends at once comes in one piece or a few.
+    #[must_use]
+    pub fn sent(&self) -> usize {
+        self.shared.state().sent
     }
 }
 
@@ -181,6 +188,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, is_request: bool, shared: &Sh
 /// Decides about a piece, after whatever must happen before it.
 fn is_passed_on(seen: &mut Vec<u8>, is_request: bool, shared: &Shared) -> bool {
     let mut state = shared.state();
+    state.sent += usize::from(is_request);
     let wanted = match (&state.fault, is_request) {
         (ProxyFault::CutRequest(wanted), true) => wanted.clone(),
         (ProxyFault::CutAnswer(wanted) | ProxyFault::SwallowAnswer(wanted), false) => {
