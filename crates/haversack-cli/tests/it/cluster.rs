@@ -254,6 +254,7 @@ fn insist(node: &Node, method: &str, path: &str, key: &str, body: &str) -> (u16,
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "the figure of a long run")]
 fn three_nodes_lose_nothing_and_end_equal_x4() {
     let Some(postgres) = PostgresServer::start() else { return };
     postgres.sql("postgres", "CREATE DATABASE tester");
