@@ -77,6 +77,12 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u32,
     },
+    /// Use three servers on one PostgreSQL while they are killed, stopped and cut off
+    Cluster {
+        /// How many operations, by four clients at random nodes
+        #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+        operations: u32,
+    },
     /// Make each step of the store to the disk fail, lose power, damage pages, and follow the model for long
     Faults {
         /// How many of a run's steps fail in turn, one in each run
@@ -194,6 +200,7 @@ fn run(task: Task) -> Result<()> {
             ],
         ),
         Task::Canary { calls, seed } => suite::canary(shell, calls, seed),
+        Task::Cluster { operations } => suite::cluster(shell, operations),
         Task::Faults { steps, images, operations, flips, seed } => suite::faults(
             shell,
             &[

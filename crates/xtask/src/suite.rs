@@ -107,6 +107,25 @@ pub(crate) fn canary(mut shell: Shell, calls: u32, seed: u32) -> Result<()> {
     shell.run(command.env("HAVERSACK_SEED", seed.to_string()))
 }
 
+/// Runs the test of several nodes with so many operations, optimised.
+pub(crate) fn cluster(mut shell: Shell, operations: u32) -> Result<()> {
+    tools::find_postgres(&mut shell);
+    let mut command = match tools::find_runner(&mut shell)? {
+        Runner::Nextest => {
+            let mut command = shell.cargo(["nextest", "run", "--locked", "--release"]);
+            command.args(["-p", "haversack-cli", "--test", "it", "--profile", "properties"]);
+            command.args(["--success-output", "final", "-E", "test(cluster::three_nodes)"]);
+            command
+        }
+        Runner::CargoTest => {
+            let mut command = shell.cargo(["test", "--locked", "--release"]);
+            command.args(["-p", "haversack-cli", "--test", "it", "cluster::three_nodes"]);
+            command
+        }
+    };
+    shell.run(command.env("HAVERSACK_CLUSTER_OPERATIONS", operations.to_string()))
+}
+
 /// Runs the store's tests of faults, damage and the model with the given amounts, optimised.
 pub(crate) fn faults(mut shell: Shell, amounts: &[(&str, u32)]) -> Result<()> {
     let mut command = match tools::find_runner(&mut shell)? {

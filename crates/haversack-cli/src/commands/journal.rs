@@ -20,6 +20,10 @@ use crate::args::{
 };
 use crate::output::{ExitOutcome, counted, grouped, print, say};
 
+/// How long a node that vanished in the middle of a write keeps others from writing to its workspace. Writes
+/// wait longer than this.
+const LOCK_IDLE: Duration = Duration::from_secs(15);
+
 pub(crate) fn run(location: &StoreLocation, command: &JournalCommand) -> Result<ExitOutcome> {
     match command {
         JournalCommand::Init(args) => init(&source(&args.location)?, args.role.as_deref()),
@@ -52,6 +56,7 @@ fn settings_of(source: &JournalSource) -> Result<JournalSettings> {
     };
     let mut settings = JournalSettings::new(address);
     settings.connections_max = source.connections.max(2);
+    settings.lock_idle = LOCK_IDLE;
     settings.rows_bytes_max = source.snapshots_from_bytes;
     if !source.snapshots.is_empty() {
         let folder = source.snapshots.strip_prefix("file://");

@@ -253,10 +253,38 @@ fn insist(node: &Node, method: &str, path: &str, key: &str, body: &str) -> (u16,
     panic!("{method} {path}: refused {TRIES} times");
 }
 
+/// Ends all nodes when they have everything, and compares what they show and what they have.
+fn end_and_compare(nodes: &[Node], clients: &[Client], key: &str) {
+    // Receipts of packs are written when a node ends; then nobody writes any more.
+    for round in 0..2 {
+        for node in nodes {
+            insist(node, "GET", "/v1/workspaces/acme", key, "");
+        }
+        if round == 1 {
+            for client in clients {
+                for item in 0..client.possible.len() {
+                    assert!(nodes.iter().all(|node| client.check(node, key, item)));
+                }
+            }
+        }
+        nodes.iter().for_each(|node| node.end("-TERM"));
+        if round == 0 {
+            nodes.iter().for_each(Node::start);
+        }
+    }
+    let first = rows(&nodes[0].folder);
+    for node in &nodes[1..] {
+        for ((name, ours), (_, theirs)) in first.iter().zip(rows(&node.folder)) {
+            assert_eq!(*ours, theirs, "the table {name}");
+        }
+    }
+}
+
 #[test]
 #[expect(clippy::print_stdout, reason = "the figure of a long run")]
 fn three_nodes_lose_nothing_and_end_equal_x4() {
-    let Some(postgres) = PostgresServer::start() else { return };
+    // A server of a test may lose what it acknowledged when it crashes; this one crashes.
+    let Some(postgres) = PostgresServer::start_with("synchronous_commit = on\n") else { return };
     postgres.sql("postgres", "CREATE DATABASE tester");
     let operations: u64 = match std::env::var("HAVERSACK_CLUSTER_OPERATIONS") {
         Ok(text) => text.parse().unwrap(),
@@ -308,29 +336,7 @@ fn three_nodes_lose_nothing_and_end_equal_x4() {
         "{operations} operations, {acknowledged} writes acknowledged, {disturbances} disturbances"
     );
     assert!(acknowledged > usize::try_from(operations / 40).unwrap(), "{acknowledged}");
-    // Receipts of packs are written when a node ends; then nobody writes any more.
-    for round in 0..2 {
-        for node in &nodes {
-            insist(node, "GET", "/v1/workspaces/acme", &key, "");
-        }
-        if round == 1 {
-            for client in &clients {
-                for item in 0..client.possible.len() {
-                    assert!(nodes.iter().all(|node| client.check(node, &key, item)));
-                }
-            }
-        }
-        nodes.iter().for_each(|node| node.end("-TERM"));
-        if round == 0 {
-            nodes.iter().for_each(Node::start);
-        }
-    }
-    let first = rows(&nodes[0].folder);
-    for node in &nodes[1..] {
-        for ((name, ours), (_, theirs)) in first.iter().zip(rows(&node.folder)) {
-            assert_eq!(*ours, theirs, "the table {name}");
-        }
-    }
+    end_and_compare(&nodes, &clients, &key);
 }
 
 #[test]
@@ -391,7 +397,7 @@ fn workspaces_move_into_the_journal_and_out_of_it_x4() {
     assert!(run(home, &["journal", "snapshot", "acme"]).contains("snapshot at"));
     run(home, &["journal", "trim"]);
     run(home, &["--data", "copy", "journal", "export", "acme"]);
-    assert_eq!(run(home, &[&["--data", "copy"][..], &question].concat()), found);
+    assert!(run(home, &[&["--data", "copy"][..], &question].concat()).starts_with(&found));
     let coffee = ["--data", "copy", "--workspace", "acme", "search", "coffee"];
     assert!(run(home, &coffee).contains("new"));
     // The old folder is a replica now, and says so.

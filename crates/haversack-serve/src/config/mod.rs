@@ -102,7 +102,7 @@ impl Default for JournalSource {
             snapshot_after_bytes: 64 << 20,
             stale_seconds: 60.0,
             bounded_seconds: 5.0,
-            lock_seconds: 10.0,
+            lock_seconds: 20.0,
             disk_bytes: None,
             connections: 16,
         }

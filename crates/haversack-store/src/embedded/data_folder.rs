@@ -11,7 +11,7 @@ use haversack_core::embed::Model;
 use super::async_store::AsyncStore;
 use super::create::UNFINISHED_PREFIX;
 use super::engine::EmbeddedStore;
-use super::replica::{self, Attached, is_marked, journal_error};
+use super::replica::{self, Attached, Residents, is_marked, journal_error};
 use super::resources::Resources;
 use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
@@ -35,6 +35,8 @@ pub struct DataFolder {
     resources: Resources,
     /// The journal that its workspaces follow.
     journal: Option<ReplicaSettings>,
+    /// Which of them are in use.
+    residents: Residents,
 }
 
 /// The lock on a data folder. The system releases it when the process ends, however it ends.
@@ -100,7 +102,15 @@ impl DataFolder {
         let lock = Arc::new(FolderLock { _file: file });
         let kinds = read_kinds(folder)?;
         let (folder, resources) = (folder.to_owned(), Resources::default());
-        Ok(DataFolder { folder, lock, kinds, on_upgrade: None, resources, journal: None })
+        Ok(DataFolder {
+            folder,
+            lock,
+            kinds,
+            on_upgrade: None,
+            resources,
+            journal: None,
+            residents: Residents::default(),
+        })
     }
 
     /// Makes its workspaces replicas of a journal. The folder is then a cache: what is in it can be made
@@ -140,6 +150,24 @@ impl DataFolder {
     }
 
     pub(super) fn open_folder(
+        &self,
+        name: &str,
+        path: &Path,
+        embedder: SharedEmbedder,
+    ) -> Result<EmbeddedStore, OpenError> {
+        let opening = self.residents.open(name);
+        let opened = self.open_as_it_is(name, path, embedder)?;
+        if let Some(link) = opened.link() {
+            opening.opened(link);
+            replica::note_use(path);
+            if let Some(most) = link.settings.disk_bytes_max {
+                self.residents.make_room(&self.workspaces_path(), most, REMOVED_PREFIX);
+            }
+        }
+        Ok(opened)
+    }
+
+    fn open_as_it_is(
         &self,
         name: &str,
         path: &Path,
@@ -366,6 +394,7 @@ impl Stores for DataFolder {
                 return Ok(None);
             }
             let unused = Model { name: String::new(), version: String::new(), dimensions: 0 };
+            let _opening = self.residents.open(name);
             self.attach(name, settings, &unused, false)?;
         }
         super::records::stored_model(&path)

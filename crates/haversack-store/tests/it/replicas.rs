@@ -479,3 +479,25 @@ fn what_was_purged_leaves_the_journal_and_every_node_x4_s23() {
         }
     }
 }
+
+#[test]
+fn the_least_used_replicas_leave_the_disk_and_come_back_x4() {
+    let journal = MemoryJournal::new();
+    let settings = ReplicaSettings {
+        disk_bytes_max: Some(1_000_000),
+        ..ReplicaSettings::new(Arc::new(journal))
+    };
+    let node = Node::with(settings);
+    let on_disk = |name: &str| node.file(name).exists();
+    let held = node.open("held");
+    write(&held, "one", "amber");
+    for nth in 0..8 {
+        let store = node.open(&format!("w{nth}"));
+        write(&store, "one", &format!("amber {}", "filling ".repeat(20_000)));
+    }
+    let gone: Vec<usize> = (0..8).filter(|nth| !on_disk(&format!("w{nth}"))).collect();
+    assert!(!gone.is_empty() && on_disk("held") && on_disk("w7"), "{gone:?}");
+    assert_eq!(gone, (0..gone.len()).collect::<Vec<_>>(), "the least used go first");
+    assert_eq!(ids(&node.open("w0"), "amber"), ["one"]);
+    assert_eq!(ids(&held, "amber"), ["one"]);
+}

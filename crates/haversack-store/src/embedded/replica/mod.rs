@@ -11,6 +11,7 @@ mod entry;
 mod follow;
 mod link;
 mod moving;
+mod residents;
 mod snapshot;
 mod tables;
 mod token;
@@ -19,4 +20,5 @@ pub(crate) use attach::{Attached, attach, is_marked, journal_error, read_state, 
 pub(crate) use follow::{AppendError, FollowError, LockedHead, Replica};
 pub(crate) use link::{JournalLink, Look, ReplicaState};
 pub(crate) use moving::{begin_import, detach};
+pub(crate) use residents::{Residents, note_use};
 pub(crate) use snapshot::INCOMING_PREFIX;
