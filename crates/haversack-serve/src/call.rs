@@ -65,8 +65,7 @@ impl Call {
 
     /// Opens the workspace of the path, with reads as fresh as the headers ask for.
     pub(crate) async fn workspace(&self) -> Result<Workspace, ApiProblem> {
-        let workspace = self.state.workspace(self.parameter("ws")).await?;
-        freshness::apply(&self.headers, workspace, self.state.config.journal.as_ref())
+        freshness::open(&self.state, &self.headers, self.parameter("ws")).await
     }
 
     /// The viewer, where no body names a user.

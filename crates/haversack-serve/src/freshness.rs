@@ -1,14 +1,16 @@
 //! How fresh reads are when several nodes share a journal: what headers ask for, and the token that a
 //! write returns.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use haversack::{Engine, Workspace};
 use haversack_store::store::journal::Freshness;
 
+use crate::codes::Code;
 use crate::config::{JournalSource, seconds};
 use crate::problem::ApiProblem;
+use crate::state::ServerState;
 
 /// The header of a request: `strong` (the default) or `bounded`.
 pub(crate) const CONSISTENCY: HeaderName = HeaderName::from_static("haversack-consistency");
@@ -19,8 +21,40 @@ pub(crate) const AT_LEAST: HeaderName = HeaderName::from_static("haversack-at-le
 /// The header of the response to a write.
 pub(crate) const POSITION: HeaderName = HeaderName::from_static("haversack-position");
 
+/// How long a request waits for a workspace that is opened again, because it can follow its journal no more.
+const REOPEN_FOR: Duration = Duration::from_secs(10);
+const REOPEN_EVERY: Duration = Duration::from_millis(20);
+
+/// Opens a workspace with reads as fresh as the headers ask for, and makes it so fresh.
+pub(crate) async fn open(
+    state: &ServerState,
+    headers: &HeaderMap,
+    name: &str,
+) -> Result<Workspace, ApiProblem> {
+    let began = Instant::now();
+    loop {
+        let opened = match state.workspace(name).await {
+            Ok(workspace) if state.config.journal.is_none() => {
+                return apply(headers, workspace, None);
+            }
+            Ok(workspace) => {
+                let workspace = apply(headers, workspace, state.config.journal.as_ref())?;
+                let refreshed = workspace.store().refresh().await;
+                refreshed.map(|()| workspace).map_err(ApiProblem::from)
+            }
+            Err(problem) => Err(problem),
+        };
+        match opened {
+            Err(problem) if problem.code == Code::NotReady && began.elapsed() < REOPEN_FOR => {
+                tokio::time::sleep(REOPEN_EVERY).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
 /// The workspace with reads as fresh as the headers ask for. Without a journal all reads are fresh.
-pub(crate) fn apply(
+fn apply(
     headers: &HeaderMap,
     workspace: Workspace,
     journal: Option<&JournalSource>,

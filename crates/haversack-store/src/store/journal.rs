@@ -382,6 +382,9 @@ pub struct ReplicaSettings {
     /// How long versions that ended are kept for readers on other nodes, whose snapshots this node does
     /// not know.
     pub trim_after: Duration,
+    /// How long other nodes get to follow a purge before the entries go that hold what was purged. One
+    /// that follows later begins anew from a snapshot.
+    pub purge_after: Duration,
     /// The bytes of entries after which a new snapshot is made.
     pub snapshot_after_bytes: u64,
     /// The bytes that replicas may take on the disk. Beyond it those that nobody uses are removed, the
@@ -398,6 +401,7 @@ impl ReplicaSettings {
             stale_max: Duration::from_secs(60),
             lock_wait: Duration::from_secs(10),
             trim_after: Duration::from_secs(120),
+            purge_after: Duration::from_secs(30),
             snapshot_after_bytes: 64 << 20,
             disk_bytes_max: None,
         }

@@ -103,6 +103,14 @@ pub trait Store: Send + Sync {
     /// The definitions of kinds in use.
     fn kinds(&self) -> &Arc<Kinds>;
 
+    /// Makes the store as fresh as its reads are to be, so that the next read finds nothing to do.
+    ///
+    /// # Errors
+    /// When the shared journal cannot be followed: [`ReadError::Outdated`] asks to open the store again.
+    fn refresh(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// A number that rises when another node wrote or removed a named document that is no receipt, so
     /// that what was derived from these documents is derived anew.
     fn documents_version(&self) -> u64 {

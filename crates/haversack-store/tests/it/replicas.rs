@@ -447,7 +447,11 @@ fn bytes_in(journal: &MemoryJournal, name: &str) -> Vec<u8> {
 #[test]
 fn what_was_purged_leaves_the_journal_and_every_node_x4_s23() {
     let journal = MemoryJournal::new();
-    let (a, b) = (Node::new(&journal), Node::new(&journal));
+    let settings = ReplicaSettings {
+        purge_after: Duration::ZERO,
+        ..ReplicaSettings::new(Arc::new(journal.clone()))
+    };
+    let (a, b) = (Node::with(settings.clone()), Node::with(settings));
     let (here, there) = (a.open("acme"), b.open("acme"));
     write(&here, "secret", "zqsecret of nobody else");
     write(&here, "open", "amber");
@@ -461,6 +465,11 @@ fn what_was_purged_leaves_the_journal_and_every_node_x4_s23() {
         assert!(began.elapsed() < Duration::from_secs(90), "it is still in the journal");
         std::thread::yield_now();
     }
+    // It lags, so its folder is made anew.
+    let lagging = block_on(there.snapshot(&Viewer::owner())).err();
+    assert!(matches!(lagging, Some(ReadError::Outdated { .. })), "{lagging:?}");
+    drop(there);
+    let there = b.open("acme");
     assert_eq!(ids(&there, "zqsecret"), [] as [&str; 0]);
     assert_eq!(block_on(there.expunge(false)).unwrap(), [] as [String; 0]);
     assert_eq!(block_on(here.expunge(false)).unwrap(), [] as [String; 0]);

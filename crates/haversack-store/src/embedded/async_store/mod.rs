@@ -66,7 +66,11 @@ impl AsyncStore {
             Look::Behind { began } => began,
         };
         let (engine, freshness) = (Arc::clone(&self.engine), self.freshness);
-        let work = move || engine.catch_up_for(freshness, began);
+        let work = move || {
+            let caught_up = engine.catch_up_for(freshness, began);
+            engine.snapshot_if_due();
+            caught_up
+        };
         if self.may_block { work() } else { offload_read(&self.read_permits, work).await }
     }
 
@@ -237,6 +241,10 @@ impl Store for AsyncStore {
 
     fn kinds(&self) -> &Arc<Kinds> {
         self.engine.kinds()
+    }
+
+    fn refresh(&self) -> StoreFuture<'_, ()> {
+        async { AsyncStore::refresh(self).await.map(drop) }.boxed()
     }
 
     fn documents_version(&self) -> u64 {

@@ -226,7 +226,7 @@ impl Attaching<'_> {
         let body = write().map_err(|error| self.sqlite(error))?;
         let (id, bytes) = (new_id().map_err(|error| self.failed(error))?, body.len() as u64);
         let position = wait(lock.append(id, body)).map_err(|error| self.failed(error))?;
-        let state = ReplicaState { generation: head.key.generation, position, last: id };
+        let state = ReplicaState::at(head.key.generation, position, id);
         state.write(&connection).map_err(|error| self.sqlite(error))?;
         Ok((state, bytes))
     }

@@ -159,6 +159,9 @@ pub(super) fn apply_entries(
         entry::apply(connection, rows)?;
         if let Some(residue) = deltas.iter().filter_map(|delta| delta.residue).max() {
             residue::record(connection, residue)?;
+            if residue == Residue::Purged {
+                state.purged = *position;
+            }
         }
         all.extend(deltas);
         (state.position, state.last) = (*position, *id);
@@ -269,7 +272,7 @@ impl Writer {
         self.check_model(link)?;
         let indexed = self.index_followed(before, &purged);
         self.shared.bump_activity(deltas.iter().flat_map(|delta| &delta.noted));
-        link.advance(state.position, state.last, bytes);
+        link.advance(&state, bytes);
         indexed.map_err(|error| match error {
             IndexError::Truth(error) => FollowError::Read(error),
             other => FollowError::Read(ReadError::Storage { cause: other.into() }),
@@ -311,7 +314,9 @@ impl Writer {
         }
         let id = new_id().map_err(AppendError::Journal)?;
         let position = head.position.next();
-        let state = ReplicaState { generation: head.key.generation, position, last: id };
+        let purges = deltas.iter().any(|delta| delta.residue == Some(Residue::Purged));
+        let purged = if purges { position } else { link.state().purged };
+        let state = ReplicaState { generation: head.key.generation, position, last: id, purged };
         state.write(&self.connection)?;
         Capture::clear(&self.connection)?;
         let bytes = body.len();
@@ -323,16 +328,13 @@ impl Writer {
             Err(error) => return Err(AppendError::Journal(error)),
         }
         link.advance_bytes(bytes);
-        if deltas.iter().any(|delta| delta.residue == Some(Residue::Purged)) {
-            link.note_purge();
-        }
         Ok(Some(state))
     }
 
     /// Notes that the transaction was committed here, too.
     pub(crate) fn note_appended(&self, appended: Option<ReplicaState>) {
         if let (Some(link), Some(state)) = (self.link(), appended) {
-            link.advance(state.position, state.last, 0);
+            link.advance(&state, 0);
         }
     }
 }

@@ -18,12 +18,19 @@ pub(crate) struct ReplicaState {
     /// The last entry that the store has.
     pub(crate) position: Position,
     pub(crate) last: EntryId,
+    /// The last entry that purged something, which entries and snapshots before it still hold.
+    pub(crate) purged: Position,
 }
 
 impl ReplicaState {
     /// The state of a replica that has nothing yet.
     pub(super) const fn empty(key: &JournalKey) -> ReplicaState {
-        ReplicaState { generation: key.generation, position: Position::START, last: key.generation }
+        ReplicaState::at(key.generation, Position::START, key.generation)
+    }
+
+    /// The state of a replica in which nothing was purged.
+    pub(super) const fn at(generation: EntryId, position: Position, last: EntryId) -> ReplicaState {
+        ReplicaState { generation, position, last, purged: Position::START }
     }
 
     /// Reads the state that a store records; `None` if it is no replica.
@@ -34,13 +41,14 @@ impl ReplicaState {
         if !is_replica {
             return Ok(None);
         }
-        let sql = "SELECT generation, position, last FROM replica";
+        let sql = "SELECT generation, position, last, purged FROM replica";
         connection
             .query_row(sql, [], |line| {
                 Ok(ReplicaState {
                     generation: EntryId(line.get(0)?),
                     position: Position::new(line.get(1)?),
                     last: EntryId(line.get(2)?),
+                    purged: Position::new(line.get(3)?),
                 })
             })
             .optional()
@@ -50,10 +58,16 @@ impl ReplicaState {
     pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection
             .prepare_cached(
-                "INSERT INTO replica (one, generation, position, last) VALUES (1, ?1, ?2, ?3) \
-                 ON CONFLICT DO UPDATE SET generation = ?1, position = ?2, last = ?3",
+                "INSERT INTO replica (one, generation, position, last, purged) \
+                 VALUES (1, ?1, ?2, ?3, ?4) \
+                 ON CONFLICT DO UPDATE SET generation = ?1, position = ?2, last = ?3, purged = ?4",
             )?
-            .execute(params![self.generation.0, self.position.get(), self.last.0])
+            .execute(params![
+                self.generation.0,
+                self.position.get(),
+                self.last.0,
+                self.purged.get()
+            ])
             .map(drop)
     }
 
@@ -62,7 +76,7 @@ impl ReplicaState {
         connection.execute_batch(
             "CREATE TABLE IF NOT EXISTS replica (
                one INTEGER PRIMARY KEY CHECK (one = 1), generation BLOB NOT NULL,
-               position INTEGER NOT NULL, last BLOB NOT NULL
+               position INTEGER NOT NULL, last BLOB NOT NULL, purged INTEGER NOT NULL
              ) STRICT",
         )
     }
@@ -87,8 +101,9 @@ struct LinkState {
     /// The bytes of entries since the newest snapshot, roughly.
     tail_bytes: u64,
     is_snapshotting: bool,
-    /// Something was purged that entries and snapshots still hold.
-    is_purge_due: bool,
+    /// The last entry that purged something, and up to where journal and snapshots hold nothing of it.
+    purged: Position,
+    cleaned: Position,
     /// How often other nodes changed named documents.
     documents_version: u64,
 }
@@ -109,7 +124,8 @@ impl JournalLink {
             outdated: None,
             tail_bytes,
             is_snapshotting: false,
-            is_purge_due: false,
+            purged: state.purged,
+            cleaned: Position::START,
             documents_version: 0,
         };
         Arc::new(JournalLink { settings, key, state: Mutex::new(state) })
@@ -131,14 +147,14 @@ impl JournalLink {
 
     pub(super) fn state(&self) -> ReplicaState {
         let state = self.lock();
-        let (position, last) = (state.position, state.last);
-        ReplicaState { generation: self.key.generation, position, last }
+        let (position, last, purged) = (state.position, state.last, state.purged);
+        ReplicaState { generation: self.key.generation, position, last, purged }
     }
 
     /// Notes that readers see everything up to an entry.
-    pub(super) fn advance(&self, position: Position, last: EntryId, bytes: usize) {
+    pub(super) fn advance(&self, now: &ReplicaState, bytes: usize) {
         let mut state = self.lock();
-        (state.position, state.last) = (position, last);
+        (state.position, state.last, state.purged) = (now.position, now.last, now.purged);
         state.tail_bytes += bytes as u64;
     }
 
@@ -177,31 +193,29 @@ impl JournalLink {
         self.lock().confirmed.map_or(Duration::MAX, |at| at.elapsed())
     }
 
-    /// Notes that this node purged something, which earlier entries and snapshots still hold.
-    pub(super) fn note_purge(&self) {
-        self.lock().is_purge_due = true;
-    }
-
-    /// Whether a snapshot is due, and then that it is being made. It replaces all that was before it if
-    /// something was purged.
+    /// Why a snapshot is due, if one is, and then that it is being made.
     pub(super) fn begin_due_snapshot(&self) -> Option<SnapshotDue> {
         let mut state = self.lock();
-        let is_due = state.is_purge_due || state.tail_bytes >= self.settings.snapshot_after_bytes;
-        if !is_due || state.is_snapshotting || state.outdated.is_some() {
+        let due = if state.purged > state.cleaned {
+            SnapshotDue::AfterPurge(state.purged)
+        } else if state.tail_bytes >= self.settings.snapshot_after_bytes {
+            SnapshotDue::AfterBytes
+        } else {
+            return None;
+        };
+        if state.is_snapshotting || state.outdated.is_some() {
             return None;
         }
         state.is_snapshotting = true;
-        Some(match std::mem::take(&mut state.is_purge_due) {
-            true => SnapshotDue::AfterPurge,
-            false => SnapshotDue::AfterBytes,
-        })
+        Some(due)
     }
 
-    /// Ends making a snapshot; a new one is due after as many bytes again.
-    pub(super) fn end_snapshot(&self, due: SnapshotDue, is_made: bool) {
+    /// Ends making a snapshot; a new one is due after as many bytes again. `cleaned` is the last entry
+    /// before which nothing is left.
+    pub(super) fn end_snapshot(&self, cleaned: Option<Position>) {
         let mut state = self.lock();
         (state.is_snapshotting, state.tail_bytes) = (false, 0);
-        state.is_purge_due |= due == SnapshotDue::AfterPurge && !is_made;
+        state.cleaned = state.cleaned.max(cleaned.unwrap_or_default());
     }
 
     /// Checks that a head continues what this replica has. Returns whether it is ahead of it.
@@ -296,6 +310,6 @@ pub(crate) enum Look {
 pub(super) enum SnapshotDue {
     /// The entries since the last one have grown.
     AfterBytes,
-    /// Entries and snapshots hold what was purged.
-    AfterPurge,
+    /// This entry purged what entries and snapshots before it hold.
+    AfterPurge(Position),
 }

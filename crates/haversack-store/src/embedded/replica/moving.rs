@@ -40,7 +40,7 @@ pub(crate) fn begin_import(
     let id = new_id().map_err(unavailable)?;
     let appended = wait(lock.append(id, entry::write_snapshot(head.last)));
     let position = appended.map_err(unavailable)?;
-    let state = ReplicaState { generation: key.generation, position, last: id };
+    let state = ReplicaState::at(key.generation, position, id);
     let sqlite = |error: rusqlite::Error| records::open_error(&records::file(folder), error);
     let connection = records::open(folder, references)?.connection;
     ReplicaState::create_table(&connection)
