@@ -84,17 +84,24 @@ fn bound(journal: Option<&JournalSource>) -> Duration {
     journal.map_or(Duration::ZERO, |journal| seconds(journal.bounded_seconds))
 }
 
-/// Adds a token of everything that is written so far to the response of a write.
+/// The header of a response that was made while the journal could not be reached: its age in seconds.
+pub(crate) const STALE: HeaderName = HeaderName::from_static("haversack-stale");
+
+/// Adds a token of everything that is written so far to the response of a write, and to any response how old
+/// it may be.
 pub(crate) fn add_position(
     engine: &Engine,
     method: &Method,
     workspace: Option<&str>,
     headers: &mut HeaderMap,
 ) {
-    let Some(name) = workspace.filter(|_| !method.is_safe()) else { return };
-    let open = engine.get_if_open(name);
-    let token = open.and_then(|workspace| workspace.blocking_store().position_token());
+    let Some(workspace) = workspace.and_then(|name| engine.get_if_open(name)) else { return };
+    let store = workspace.blocking_store();
+    let token = if method.is_safe() { None } else { store.position_token() };
     if let Some(token) = token.and_then(|token| HeaderValue::from_str(&token).ok()) {
         headers.insert(POSITION, token);
+    }
+    if let Some(age) = store.staleness() {
+        headers.insert(STALE, HeaderValue::from(age.as_secs().max(1)));
     }
 }

@@ -469,7 +469,8 @@ fn allow_origin(state: &ServerState, origin: Option<HeaderValue>, headers: &mut 
         ),
     );
     let exposed = text(
-        "etag, haversack-position, idempotent-replayed, retry-after, www-authenticate, x-request-id",
+        "etag, haversack-position, haversack-stale, idempotent-replayed, retry-after, www-authenticate, \
+         x-request-id",
     );
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, text("600"));

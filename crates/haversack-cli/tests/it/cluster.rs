@@ -40,6 +40,8 @@ impl Node {
     fn start(&self) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haversack"));
         command.env("HAVERSACK_JOURNAL_URL", &self.url);
+        // Answers may be old while PostgreSQL is away, unless they may not.
+        command.env("HAVERSACK_JOURNAL_STALE_SECONDS", "0");
         // Small, so that nodes begin from snapshots, too.
         command.env("HAVERSACK_JOURNAL_SNAPSHOT_AFTER_BYTES", "100000");
         let began = Instant::now();

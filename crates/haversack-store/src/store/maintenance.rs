@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use haversack_core::embed::{Embedder, Model};
@@ -38,6 +39,11 @@ pub trait Maintenance: Store {
     /// [`Maintenance::at_least`] this token sees it on any node. `None` without a journal. Two tokens of
     /// one state differ, so that they tell nothing of what others write.
     fn position_token(&self) -> Option<String> {
+        None
+    }
+
+    /// How old the state may be that readers see, while the shared journal cannot be reached.
+    fn staleness(&self) -> Option<Duration> {
         None
     }
 

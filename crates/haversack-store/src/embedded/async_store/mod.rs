@@ -270,6 +270,10 @@ impl Maintenance for AsyncStore {
         self.engine.link().map(|link| link.position_token())
     }
 
+    fn staleness(&self) -> Option<Duration> {
+        self.engine.link()?.staleness()
+    }
+
     fn at_least(&self, token: &str) -> Result<Freshness, ReadError> {
         match self.engine.link() {
             Some(link) => Ok(Freshness::AtLeast(link.position_of(token)?)),

@@ -96,6 +96,8 @@ struct LinkState {
     last: EntryId,
     /// When the replica was last known to have everything.
     confirmed: Option<Instant>,
+    /// Whether the last look at the journal failed.
+    is_away: bool,
     /// Why the replica cannot follow its journal any more.
     outdated: Option<String>,
     /// The bytes of entries since the newest snapshot, roughly.
@@ -121,6 +123,7 @@ impl JournalLink {
             position,
             last,
             confirmed,
+            is_away: false,
             outdated: None,
             tail_bytes,
             is_snapshotting: false,
@@ -176,6 +179,7 @@ impl JournalLink {
     pub(crate) fn confirm(&self, at: Instant) {
         let mut state = self.lock();
         state.confirmed = state.confirmed.max(Some(at));
+        state.is_away = false;
     }
 
     /// Notes why the replica cannot follow its journal. It has to be opened again.
@@ -186,6 +190,12 @@ impl JournalLink {
     /// Why the replica has to be opened again, if it has to.
     pub(crate) fn outdated(&self) -> Option<String> {
         self.lock().outdated.clone()
+    }
+
+    /// How old the state may be that readers see, while the journal cannot be reached.
+    pub(crate) fn staleness(&self) -> Option<Duration> {
+        let is_away = self.lock().is_away;
+        is_away.then(|| self.age())
     }
 
     /// How long ago the replica was last known to have everything.
@@ -287,6 +297,7 @@ impl JournalLink {
         freshness: Freshness,
         error: JournalError,
     ) -> Result<Look, ReadError> {
+        self.lock().is_away = true;
         let age = self.age();
         let may_be_stale = !matches!(freshness, Freshness::AtLeast(_));
         if may_be_stale && age <= self.settings.stale_max {
