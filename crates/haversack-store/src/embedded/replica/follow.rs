@@ -185,7 +185,8 @@ impl Writer {
         let began = Instant::now();
         let (name, lock_wait) = (&link.key.workspace, link.settings.lock_wait);
         let lock = wait(link.journal().lock(name, lock_wait))?;
-        let is_behind = link.is_behind(lock.as_ref().map(|lock| lock.head()));
+        let head = lock.as_ref().map(|lock| lock.head());
+        let is_behind = link.is_behind(&link.state(), head);
         let Some(mut lock) = lock else {
             return Err(FollowError::Outdated("the workspace was removed".to_owned()));
         };
@@ -202,7 +203,7 @@ impl Writer {
         let Some(link) = self.link().map(Arc::clone) else { return Ok(()) };
         let journal = Arc::clone(link.journal());
         let head = wait(journal.head(&link.key.workspace))?;
-        if link.is_behind(head.as_ref()).map_err(FollowError::Outdated)?
+        if link.is_behind(&link.state(), head.as_ref()).map_err(FollowError::Outdated)?
             && let Some(head) = head
         {
             let key = link.key.clone();

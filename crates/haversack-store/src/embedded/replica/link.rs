@@ -228,22 +228,28 @@ impl JournalLink {
         state.cleaned = state.cleaned.max(cleaned.unwrap_or_default());
     }
 
-    /// Checks that a head continues what this replica has. Returns whether it is ahead of it.
-    pub(super) fn is_behind(&self, head: Option<&JournalHead>) -> Result<bool, String> {
-        let here = self.state();
+    /// Checks that a head continues what this replica had when the look at it began: it may have written
+    /// since. Returns whether the head is ahead of what it has now.
+    pub(super) fn is_behind(
+        &self,
+        before: &ReplicaState,
+        head: Option<&JournalHead>,
+    ) -> Result<bool, String> {
         let why = match head {
             None => "the workspace was removed".to_owned(),
-            Some(head) if head.key.generation != here.generation => {
+            Some(head) if head.key.generation != before.generation => {
                 "the workspace was removed and created again".to_owned()
             }
-            Some(head) if head.position > here.position => return Ok(true),
-            Some(head) if head.position == here.position && head.last == here.last => {
+            Some(head) if head.position > before.position => {
+                return Ok(head.position > self.position());
+            }
+            Some(head) if head.position == before.position && head.last == before.last => {
                 return Ok(false);
             }
             Some(head) => format!(
-                "its journal ends at {}, and this replica is at {}: the journal was restored from an \
-                 earlier state",
-                head.position, here.position
+                "its journal ends at {}, and this replica was at {} before: the journal was restored \
+                 from an earlier state",
+                head.position, before.position
             ),
         };
         self.set_outdated(&why);
@@ -262,9 +268,9 @@ impl JournalLink {
             }
             _ => {}
         }
-        let began = Instant::now();
+        let (began, before) = (Instant::now(), self.state());
         match self.journal().head(&self.key.workspace).await {
-            Ok(head) => match self.is_behind(head.as_ref()) {
+            Ok(head) => match self.is_behind(&before, head.as_ref()) {
                 Ok(false) => {
                     self.confirm(began);
                     self.check_reached(freshness, head.as_ref())
