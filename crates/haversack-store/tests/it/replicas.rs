@@ -419,8 +419,8 @@ fn many_writers_at_two_nodes_lose_nothing_and_wait_for_each_other_x4() {
             });
         }
         // A look that began before a write of its own node is no sign of a journal that went back.
-        for reader in 0..2 {
-            let (store, written) = (&stores[reader], &written);
+        for store in &stores {
+            let written = &written;
             scope.spawn(move || {
                 while written.load(Ordering::Relaxed) < 120 {
                     block_on(store.snapshot(&Viewer::owner())).unwrap();
