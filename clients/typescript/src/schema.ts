@@ -427,6 +427,26 @@ export interface components {
                 [key: string]: components["schemas"]["Change"][];
             };
         };
+        /** @description What erasing a user did in one workspace. */
+        ErasedWorkspace: {
+            /** @description Its name. */
+            workspace: string;
+            /**
+             * Format: uint
+             * @description Items that were erased, because nobody else could read them.
+             */
+            erased: number;
+            /**
+             * Format: uint
+             * @description Items of the user that others can read; they stay without the user's name.
+             */
+            kept: number;
+            /**
+             * Format: uint
+             * @description Receipts that were removed.
+             */
+            receipts: number;
+        };
         /** @description A text to count, or a payload whose final string is counted. */
         EstimateRequest: {
             /**
@@ -787,6 +807,15 @@ export interface components {
             reason: string;
             /** @description The item that it repeats or echoes. */
             of: string[];
+        };
+        /** @description Something that is left. */
+        Leftover: {
+            /** @description The file, or the workspace. */
+            place: string;
+            /** @description What was found there. */
+            what: string;
+            /** @description Why it is there, as far as it is known. */
+            why: string;
         };
         /** @description A link between two items. */
         Link: {
@@ -2552,6 +2581,38 @@ export interface components {
             content?: string;
             /** @description When the turn was said. */
             timestamp?: components["schemas"]["Moment"] | null;
+        };
+        /** @description What erasing a user did, and what is left. */
+        UserErasure: {
+            /** @description The workspaces that held something of the user. */
+            workspaces: components["schemas"]["ErasedWorkspace"][];
+            /**
+             * Format: uint64
+             * @description Keys that acted as the user; they are revoked and removed.
+             */
+            keys: number;
+            /**
+             * Format: uint64
+             * @description Lines of the audit log in which the name was replaced by a hash.
+             */
+            auditLines: number;
+            /**
+             * Format: uint64
+             * @description Files that were searched for the name and the erased texts.
+             */
+            filesSearched: number;
+            /**
+             * Format: uint64
+             * @description Their bytes.
+             */
+            bytesSearched: number;
+            /** @description What is left and why; empty if nothing was found. */
+            left: components["schemas"]["Leftover"][];
+        };
+        /** @description A user. */
+        UserName: {
+            /** @description The user's name, as in lists of readers, without `user:`. */
+            user: string;
         };
         /** @description A payload to validate. */
         ValidateRequest: {
