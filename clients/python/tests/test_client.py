@@ -73,8 +73,8 @@ def test_every_operation_has_a_method(client: Haversack) -> None:
         for operation in path.values()
     }
     # What is asked over MCP is asked by clients of MCP, who gives tokens by who looks for one, the
-    # inspector by a browser, rows of databases are sent by `haversack sync`, and users are erased by
-    # `haversack user erase`.
+    # inspector by a browser, rows of databases are sent by `haversack sync`, and users are erased
+    # by `haversack user erase`.
     others = {"mcp", "protectedResource", "protectedMcp", "inspector", "inspectorFile"}
     others |= {"getSource", "writeSource", "eraseUser"}
     assert operations - others == set(METHODS)
