@@ -114,6 +114,8 @@ export const BY_CODE: Readonly<Record<string, Sort>> = {
   too_many_denied: RateLimited,
   overloaded: Overloaded,
   not_ready: Overloaded,
+  journal_unavailable: Overloaded,
+  outcome_unknown: StorageError,
   deadline: DeadlineExceeded,
   slow_client: DeadlineExceeded,
   storage_error: StorageError,

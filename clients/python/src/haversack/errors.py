@@ -133,6 +133,8 @@ BY_CODE: dict[str, type[HaversackError]] = {
     "too_many_denied": RateLimited,
     "overloaded": Overloaded,
     "not_ready": Overloaded,
+    "journal_unavailable": Overloaded,
+    "outcome_unknown": StorageError,
     "deadline": DeadlineExceeded,
     "slow_client": DeadlineExceeded,
     "storage_error": StorageError,
