@@ -17,8 +17,7 @@ use crate::kinds::{DEFINITION_BYTES_MAX, Kinds};
 use crate::prepare::SharedEmbedder;
 use crate::store::change::Batch;
 use crate::store::error::OpenError;
-use crate::store::journal::wait;
-use crate::store::journal::{Journal, JournalHead, Position, ReplicaSettings};
+use crate::store::journal::{Journal, JournalHead, Position, ReplicaSettings, wait};
 use crate::store::maintenance::{Maintenance, OnUpgrade, Stores};
 
 /// How often and how fast a busy lock is retried.

@@ -455,6 +455,8 @@ impl Writer {
         for PendingBatch { reply, outcome, .. } in pending {
             let cause: Cause = error.to_string().into();
             let failed = match code {
+                // The journal has it already.
+                _ if committing && self.replica.is_some() => CommitError::Unknown { cause },
                 _ if self.stopped.is_some() => CommitError::Stopped { cause },
                 _ if let Some(what) = damage.clone() => CommitError::Damaged { what },
                 Some(ErrorCode::DiskFull) => CommitError::Full { cause },

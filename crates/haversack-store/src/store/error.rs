@@ -363,10 +363,10 @@ pub enum CommitError {
         #[source]
         cause: Cause,
     },
-    /// The connection to the journal was lost while it committed. The batch may have been written.
+    /// The commit was cut off between the journal and this node. The batch may have been written.
     #[error(
-        "the connection to the shared journal was lost, and the batch may have been written: send it \
-         again with the same idempotency key"
+        "the commit was cut off, and the batch may have been written: send it again with the same \
+         idempotency key"
     )]
     Unknown {
         /// Why.

@@ -19,9 +19,8 @@ use crate::embedded::row::Row;
 use crate::embedded::writer::Writer;
 use crate::revision::Revision;
 use crate::store::error::{CommitError, ReadError, error_chain};
-use crate::store::journal::wait;
 use crate::store::journal::{
-    ENTRY_BYTES_MAX, EntryId, HeadLock, JournalEntry, JournalError, Position,
+    ENTRY_BYTES_MAX, EntryId, HeadLock, JournalEntry, JournalError, Position, wait,
 };
 
 /// The bytes of entries that are read and applied at a time.
@@ -255,17 +254,11 @@ impl Writer {
             }
         };
         let before = self.revision;
-        self.revision = Revision::new(usage::revision(&self.connection)?);
-        let mut purged: Vec<Row> = Vec::new();
-        for delta in &deltas {
-            self.catalogue.apply(delta);
-            self.shared.forget_item_ids(&delta.purged);
-            purged.extend(&delta.purged);
-            self.expunging.add(delta.residue);
-        }
-        if deltas.iter().any(|delta| delta.rewritten) {
-            self.catalogue = Catalogue::read(&self.connection).map_err(FollowError::Read)?;
-        }
+        let purged = self.take_over(&deltas).inspect_err(|error| {
+            // The tables have entries now that the catalogue lacks.
+            link.set_outdated(&error_chain(error));
+        });
+        let purged = purged.map_err(FollowError::Read)?;
         if deltas.iter().any(|delta| delta.documents) {
             link.note_documents();
         }
@@ -278,6 +271,22 @@ impl Writer {
             IndexError::Truth(error) => FollowError::Read(error),
             other => FollowError::Read(ReadError::Storage { cause: other.into() }),
         })
+    }
+
+    /// Makes the catalogue that of the tables after entries. Returns the rows that are gone for good.
+    fn take_over(&mut self, deltas: &[CommitDelta]) -> Result<Vec<Row>, ReadError> {
+        self.revision = Revision::new(usage::revision(&self.connection).map_err(storage)?);
+        let mut purged = Vec::new();
+        for delta in deltas {
+            self.catalogue.apply(delta);
+            self.shared.forget_item_ids(&delta.purged);
+            purged.extend(&delta.purged);
+            self.expunging.add(delta.residue);
+        }
+        if deltas.iter().any(|delta| delta.rewritten) {
+            self.catalogue = Catalogue::read(&self.connection)?;
+        }
+        Ok(purged)
     }
 
     /// Another node may have changed the model. Then this one opens the workspace again, with the model

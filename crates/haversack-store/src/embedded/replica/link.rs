@@ -18,7 +18,7 @@ pub(crate) struct ReplicaState {
     /// The last entry that the store has.
     pub(crate) position: Position,
     pub(crate) last: EntryId,
-    /// The last entry that purged something, which entries and snapshots before it still hold.
+    /// The last entry that purged something which entries and snapshots before it may still hold.
     pub(crate) purged: Position,
 }
 
@@ -103,9 +103,8 @@ struct LinkState {
     /// The bytes of entries since the newest snapshot, roughly.
     tail_bytes: u64,
     is_snapshotting: bool,
-    /// The last entry that purged something, and up to where journal and snapshots hold nothing of it.
+    /// The last entry that purged something which journal and snapshots may still hold.
     purged: Position,
-    cleaned: Position,
     /// How often other nodes changed named documents.
     documents_version: u64,
 }
@@ -128,7 +127,6 @@ impl JournalLink {
             tail_bytes,
             is_snapshotting: false,
             purged: state.purged,
-            cleaned: Position::START,
             documents_version: 0,
         };
         Arc::new(JournalLink { settings, key, state: Mutex::new(state) })
@@ -206,7 +204,7 @@ impl JournalLink {
     /// Why a snapshot is due, if one is, and then that it is being made.
     pub(super) fn begin_due_snapshot(&self) -> Option<SnapshotDue> {
         let mut state = self.lock();
-        let due = if state.purged > state.cleaned {
+        let due = if state.purged > Position::START {
             SnapshotDue::AfterPurge(state.purged)
         } else if state.tail_bytes >= self.settings.snapshot_after_bytes {
             SnapshotDue::AfterBytes
@@ -225,7 +223,10 @@ impl JournalLink {
     pub(super) fn end_snapshot(&self, cleaned: Option<Position>) {
         let mut state = self.lock();
         (state.is_snapshotting, state.tail_bytes) = (false, 0);
-        state.cleaned = state.cleaned.max(cleaned.unwrap_or_default());
+        if cleaned.is_some_and(|cleaned| cleaned >= state.purged) {
+            // Recorded with the next entry; until then each opening finds that nothing is left.
+            state.purged = Position::START;
+        }
     }
 
     /// Checks that a head continues what this replica had when the look at it began: it may have written
